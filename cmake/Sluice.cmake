@@ -1,0 +1,57 @@
+# How every target of the project is made: one layer per folder under src/, one executable per group of tests.
+
+find_program(SLUICE_CCACHE ccache)
+if(SLUICE_CCACHE)
+    set(CMAKE_CXX_COMPILER_LAUNCHER "${SLUICE_CCACHE}")
+endif()
+
+add_library(sluice_options INTERFACE)
+target_compile_features(sluice_options INTERFACE cxx_std_20)
+target_include_directories(sluice_options INTERFACE "${PROJECT_SOURCE_DIR}/src")
+target_compile_options(sluice_options INTERFACE -Wall -Wextra -Wpedantic -Wshadow -Wconversion -Wnon-virtual-dtor
+    -Wold-style-cast -Woverloaded-virtual)
+if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
+    # GCC 12 sees uninitialised members in every variant that is moved, and overlaps in every "x" + string.
+    target_compile_options(sluice_options INTERFACE -Wno-maybe-uninitialized -Wno-restrict
+        -Wno-stringop-overflow)
+endif()
+find_program(SLUICE_MOLD mold)
+if(SLUICE_MOLD)
+    target_link_options(sluice_options INTERFACE -fuse-ld=mold)
+endif()
+set(SLUICE_SANITIZE "" CACHE STRING "Sanitizers to build with, for example address,undefined")
+if(SLUICE_SANITIZE)
+    target_compile_options(sluice_options INTERFACE "-fsanitize=${SLUICE_SANITIZE}" -fno-sanitize-recover=all
+        -fno-omit-frame-pointer)
+    target_link_options(sluice_options INTERFACE "-fsanitize=${SLUICE_SANITIZE}")
+endif()
+
+# sluice_layer(name SOURCES files... [USES layers...] [PRIVATE libraries...] [HEAVY headers...])
+# A static library sluice_<name>. Layers it uses are passed on to its users; client libraries are its own.
+# HEAVY headers are compiled once for the layer.
+function(sluice_layer name)
+    cmake_parse_arguments(ARG "" "" "SOURCES;USES;PRIVATE;HEAVY" ${ARGN})
+    add_library(sluice_${name} STATIC ${ARG_SOURCES})
+    list(TRANSFORM ARG_USES PREPEND sluice_)
+    target_link_libraries(sluice_${name} PUBLIC sluice_options ${ARG_USES} PRIVATE ${ARG_PRIVATE})
+    if(ARG_HEAVY)
+        target_precompile_headers(sluice_${name} PRIVATE ${ARG_HEAVY})
+    endif()
+endfunction()
+
+# sluice_test(name LABEL label SOURCES files... [USES layers...] [PRIVATE libraries...] [TIMEOUT seconds] [SANITIZED])
+# An executable of GoogleTest cases. SANITIZED ones also run under the sanitizer presets.
+function(sluice_test name)
+    cmake_parse_arguments(ARG "SANITIZED" "LABEL;TIMEOUT" "SOURCES;USES;PRIVATE" ${ARGN})
+    if(NOT ARG_TIMEOUT)
+        set(ARG_TIMEOUT 120)
+    endif()
+    add_executable(${name} ${ARG_SOURCES})
+    list(TRANSFORM ARG_USES PREPEND sluice_)
+    target_link_libraries(${name} PRIVATE sluice_options ${ARG_USES} ${ARG_PRIVATE} GTest::gmock GTest::gtest_main)
+    target_include_directories(${name} PRIVATE "${PROJECT_SOURCE_DIR}/tests")
+    gtest_discover_tests(${name} DISCOVERY_TIMEOUT 60 PROPERTIES LABELS ${ARG_LABEL} TIMEOUT ${ARG_TIMEOUT})
+    if(ARG_SANITIZED)
+        add_dependencies(sanitized_tests ${name})
+    endif()
+endfunction()

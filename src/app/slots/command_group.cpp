@@ -1,0 +1,41 @@
+#include "app/slots/command_group.hpp"
+
+namespace sluice {
+namespace {
+
+void collect(const SlotCommand& command, std::vector<std::string_view>& ids) {
+    std::visit(
+        [&ids](const auto& one) {
+            if constexpr (requires { one.events; }) {
+                for (const AssignSlot& event : one.events) {
+                    ids.push_back(event.event_id.text());
+                }
+            } else {
+                ids.push_back(one.event_id.text());
+            }
+        },
+        command);
+}
+
+}  // namespace
+
+Result<CommandGroup, StoreError> CommandGroup::read(std::span<const SlotCommand> commands,
+                                                    SlotTables& tables) {
+    std::vector<std::string_view> ids;
+    ids.reserve(commands.size());
+    for (const SlotCommand& command : commands) {
+        collect(command, ids);
+    }
+    auto found = tables.find(ids);
+    if (!found) {
+        return Unexpected{std::move(found).error()};
+    }
+    CommandGroup group;
+    group.drafts_.reserve(ids.size());
+    for (std::size_t i = 0; i < ids.size(); ++i) {
+        group.drafts_.try_emplace(ids[i], EventDraft{std::move((*found)[i]), {}, false});
+    }
+    return group;
+}
+
+}  // namespace sluice

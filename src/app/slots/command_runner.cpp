@@ -1,0 +1,166 @@
+#include "app/slots/command_runner.hpp"
+
+#include "app/slots/slot_errors.hpp"
+
+namespace sluice {
+
+SlotReply CommandRunner::run(const SlotCommand& command) {
+    return std::visit([this](const auto& one) { return run_one(one); }, command);
+}
+
+SlotReply CommandRunner::run_one(const AssignSlot& command) { return assign(command); }
+
+SlotReply CommandRunner::run_one(const AssignEach& command) {
+    EachOutcome outcomes;
+    outcomes.reserve(command.events.size());
+    for (const AssignSlot& event : command.events) {
+        outcomes.push_back(assign(event));
+    }
+    return outcomes;
+}
+
+SlotReply CommandRunner::run_one(const AssignAll& command) {
+    std::vector<Granted> granted;
+    for (const AssignSlot& event : command.events) {
+        auto outcome = assign(event);
+        if (!outcome) {
+            undo(granted);
+            return AllOutcome{Unexpected{AllRefused{event.event_id, std::move(outcome).error()}}};
+        }
+        granted.push_back(std::move(*outcome));
+    }
+    return AllOutcome{std::move(granted)};
+}
+
+SlotReply CommandRunner::run_one(const CancelSlot& command) {
+    EventDraft& draft = group_.draft(command.event_id);
+    if (!draft.slot) {
+        return SlotOutcome{Unexpected{unknown_event(command.event_id)}};
+    }
+    if (draft.slot->state == SlotState::Cancelled) {
+        return SlotOutcome{Granted{*draft.slot, true}};
+    }
+    give_back(*draft.slot);
+    Slot next = *draft.slot;
+    next.state = SlotState::Cancelled;
+    replace(draft, std::move(next));
+    return SlotOutcome{Granted{*draft.slot}};
+}
+
+SlotReply CommandRunner::run_one(const MoveSlot& command) {
+    EventDraft& draft = group_.draft(command.event_id);
+    if (!draft.slot) {
+        return SlotOutcome{Unexpected{unknown_event(command.event_id)}};
+    }
+    if (draft.slot->state == SlotState::Cancelled) {
+        return SlotOutcome{Unexpected{event_cancelled(command.event_id)}};
+    }
+    if (draft.slot->requested == command.requested) {
+        return SlotOutcome{Granted{*draft.slot, true}};  // A repeated move stays where it is.
+    }
+    const Slot before = *draft.slot;
+    const ConfigRef config = state_.active(state_.book.version(before.config_id).terms.name);
+    // The place is given back first: the event may well go to the window that it leaves.
+    give_back(before);
+    auto placed =
+        take_place(before.event_id, *config, SlotAsk{command.requested, before.weight, before.max_delay});
+    if (!placed) {
+        take_back(before);
+        return SlotOutcome{Unexpected{std::move(placed).error()}};
+    }
+    replace(draft, placed->slot);
+    return SlotOutcome{Granted{*draft.slot, false, placed->depth}};
+}
+
+SlotOutcome CommandRunner::assign(const AssignSlot& command) {
+    EventDraft& draft = group_.draft(command.event_id);
+    if (draft.slot) {
+        return known(*draft.slot, command);
+    }
+    const ConfigRef config = state_.active(command.config_name);
+    if (config == nullptr) {
+        return Unexpected{unknown_config(command.config_name)};
+    }
+    auto placed = take_place(command.event_id, *config, command.ask);
+    if (placed) {
+        draft.slot = placed->slot;
+        draft.changed = true;
+    }
+    return placed;
+}
+
+SlotOutcome CommandRunner::known(const Slot& slot, const AssignSlot& command) const {
+    if (slot.state == SlotState::Cancelled) {
+        return Unexpected{event_cancelled(slot.event_id)};
+    }
+    if (bodies_ == Bodies::MustAgree) {
+        // A move changed the requested time; the body that asked first is then as good as the new one.
+        const bool same = (slot.requested == command.ask.requested || slot.revision > 0) &&
+                          slot.weight == command.ask.weight && slot.max_delay == command.ask.max_delay &&
+                          state_.book.version(slot.config_id).terms.name == command.config_name;
+        if (!same) {
+            return Unexpected{different_body(slot.event_id)};
+        }
+    }
+    return Granted{slot, true};
+}
+
+SlotOutcome CommandRunner::take_place(const EventId& event_id, const ConfigVersion& config,
+                                      const SlotAsk& ask) {
+    if (ask.weight > config.terms.max_per_window) {
+        return Unexpected{weight_above_cap(config)};
+    }
+    const SlotPolicy policy = config.policy();
+    const Pool& pool = state_.book.pool(config.terms.pool);
+    PoolWindows& windows = state_.windows_of(pool);
+    const auto placement = place(policy, ask, windows, state_.random);
+    if (windows.failure()) {
+        return Unexpected{store_unavailable()};
+    }
+    if (!placement) {
+        return Unexpected{no_room(policy, ask)};
+    }
+    windows.add(placement->window, ask.weight);
+    group_.touch(pool.id, placement->window);
+    return Granted{Slot{event_id, config.id, ask.requested, policy.grid.start_of(placement->window),
+                        placement->scheduled, ask.weight, ask.max_delay, SlotState::Assigned, 0, now_},
+                   false, placement->window - policy.grid.index_of(ask.requested)};
+}
+
+CommandRunner::CountedAt CommandRunner::counted_at(const Slot& slot) const {
+    const Pool& pool = state_.book.pool(state_.book.version(slot.config_id).terms.pool);
+    return {pool, WindowGrid{pool.window_size}.index_of(slot.scheduled)};
+}
+
+void CommandRunner::give_back(const Slot& slot) {
+    const auto [pool, window] = counted_at(slot);
+    state_.windows_of(pool).remove(window, slot.weight);
+    group_.touch(pool.id, window);
+}
+
+void CommandRunner::take_back(const Slot& slot) {
+    const auto [pool, window] = counted_at(slot);
+    state_.windows_of(pool).add(window, slot.weight);
+    group_.touch(pool.id, window);
+}
+
+// Takes back what one AssignAll has granted so far.
+void CommandRunner::undo(const std::vector<Granted>& granted) {
+    for (const Granted& one : granted) {
+        EventDraft& draft = group_.draft(one.slot.event_id);
+        if (!one.repeated) {
+            give_back(one.slot);
+            draft = EventDraft{};
+        }
+    }
+}
+
+void CommandRunner::replace(EventDraft& draft, Slot next) const {
+    next.revision = draft.slot->revision + 1;
+    next.since = now_;
+    draft.past.push_back(std::move(*draft.slot));
+    draft.slot = std::move(next);
+    draft.changed = true;
+}
+
+}  // namespace sluice

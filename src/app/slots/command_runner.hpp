@@ -1,0 +1,49 @@
+#pragma once
+
+#include "app/slots/command_group.hpp"
+#include "app/slots/ledger_state.hpp"
+#include "app/slots/slot_store.hpp"
+
+namespace sluice {
+
+// How a ledger treats bodies that differ from the first one of their event.
+enum class Bodies { FirstWins, MustAgree };
+
+// Runs the commands of one group, one after the other, on the counts in memory. What they change is noted in
+// the group, to be stored at once; when counts could not be read (LedgerState::failure) none of it may be.
+class CommandRunner {
+public:
+    CommandRunner(LedgerState& state, CommandGroup& group, Bodies bodies, Instant now)
+        : state_{state}, group_{group}, bodies_{bodies}, now_{now} {}
+
+    SlotReply run(const SlotCommand& command);
+
+private:
+    SlotReply run_one(const AssignSlot& command);
+    SlotReply run_one(const AssignEach& command);
+    SlotReply run_one(const AssignAll& command);
+    SlotReply run_one(const CancelSlot& command);
+    SlotReply run_one(const MoveSlot& command);
+
+    SlotOutcome assign(const AssignSlot& command);
+    SlotOutcome known(const Slot& slot, const AssignSlot& command) const;
+    SlotOutcome take_place(const EventId& event_id, const ConfigVersion& config, const SlotAsk& ask);
+
+    // Where a slot is counted. Its pool may be cut otherwise than when the slot was assigned.
+    struct CountedAt {
+        const Pool& pool;
+        WindowIndex window;
+    };
+    CountedAt counted_at(const Slot& slot) const;
+    void give_back(const Slot& slot);
+    void take_back(const Slot& slot);
+    void undo(const std::vector<Granted>& granted);
+    void replace(EventDraft& draft, Slot next) const;
+
+    LedgerState& state_;
+    CommandGroup& group_;
+    const Bodies bodies_;
+    const Instant now_;  // All of a group happens at one instant.
+};
+
+}  // namespace sluice

@@ -1,0 +1,65 @@
+#pragma once
+
+#include <functional>
+#include <map>
+#include <memory>
+#include <string>
+
+#include "app/slots/slot_observer.hpp"
+#include "base/log.hpp"
+#include "base/result.hpp"
+#include "core/slots/slot.hpp"
+
+namespace sluice {
+
+using ConfigRef = std::shared_ptr<const ConfigVersion>;
+
+// The active version of each config, read again when it is older than the time to live.
+// Thread safety: none; its owner guards it.
+class ConfigCache {
+public:
+    // Null: no such config.
+    using Load = std::function<ConfigRef(const ConfigName&)>;
+
+    ConfigCache(Duration time_to_live, const Clock& clock, SlotMetrics& metrics, Log& log)
+        : time_to_live_{time_to_live}, clock_{clock}, metrics_{metrics}, log_{log} {}
+
+    ConfigRef get(const ConfigName& name, const Load& load) {
+        const Instant now = clock_.now();
+        const auto found = entries_.find(name);
+        // A clock that steps back must not keep an entry alive: its age is then negative, and it is read
+        // again.
+        if (found != entries_.end() && now >= found->second.loaded &&
+            now - found->second.loaded < time_to_live_) {
+            metrics_.config_cache_hit();
+            return found->second.config;
+        }
+        metrics_.config_cache_miss();
+        ConfigRef config = load(name);
+        if (config == nullptr) {
+            entries_.erase(name);
+            return nullptr;
+        }
+        log_.write(LogLevel::Info, "RateLimitConfigRepository",
+                   "Config cache miss for " + name.text() + ", loaded from DB");
+        put(config);
+        return config;
+    }
+
+    void put(ConfigRef config) { entries_.insert_or_assign(config->terms.name, Entry{config, clock_.now()}); }
+    void flush() { entries_.clear(); }
+
+private:
+    struct Entry {
+        ConfigRef config;
+        Instant loaded;
+    };
+
+    const Duration time_to_live_;
+    const Clock& clock_;
+    SlotMetrics& metrics_;
+    Log& log_;
+    std::map<ConfigName, Entry> entries_;  // Only configs that exist: callers cannot make it grow.
+};
+
+}  // namespace sluice

@@ -1,0 +1,60 @@
+#include "app/slots/pool_windows.hpp"
+
+namespace sluice {
+namespace {
+
+constexpr WindowIndex kChunk = 4096;
+constexpr std::size_t kEntriesMax = 200'000;  // Nodes and chunks; at most some 100 MB.
+
+}  // namespace
+
+Places PoolWindows::held(WindowIndex window) {
+    load(window);
+    return occupancy_.held(window);
+}
+
+std::optional<WindowIndex> PoolWindows::earliest_holding_at_most(WindowRange range, Places held_max) {
+    // A chunk that was not read looks empty, so the search stops at it: read it and look again.
+    for (;;) {
+        const auto found = occupancy_.earliest_holding_at_most(range, held_max);
+        if (!found || !load(*found) || failure_) {
+            return found;
+        }
+        range.first = *found;
+    }
+}
+
+void PoolWindows::add(WindowIndex window, Places places) {
+    load(window);
+    occupancy_.add(window, places);
+}
+
+void PoolWindows::remove(WindowIndex window, Places places) {
+    load(window);
+    occupancy_.remove(window, places);
+}
+
+void PoolWindows::forget_if_large() {
+    if (occupancy_.nodes() + loaded_.size() > kEntriesMax) {
+        occupancy_ = Occupancy{};
+        loaded_.clear();
+    }
+}
+
+bool PoolWindows::load(WindowIndex window) {
+    const WindowIndex chunk = window / kChunk;
+    if (failure_ || !loaded_.insert(chunk).second) {
+        return false;
+    }
+    const WindowRange range{chunk * kChunk, (chunk + 1) * kChunk - 1};
+    const auto scanned = tables_.scan_counts(pool_, range, [this](WindowIndex index, Places places) {
+        occupancy_.set(index, places);
+        return true;
+    });
+    if (!scanned) {
+        failure_ = scanned.error();
+    }
+    return true;
+}
+
+}  // namespace sluice

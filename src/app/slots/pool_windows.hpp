@@ -1,0 +1,42 @@
+#pragma once
+
+#include <optional>
+#include <unordered_set>
+
+#include "app/slots/slot_tables.hpp"
+#include "core/slots/occupancy.hpp"
+
+namespace sluice {
+
+// The counts of one pool: in memory what was touched, in the tables what is durable. Chunks of windows are
+// read when they are first asked for, so that starting up costs nothing.
+// Thread safety: none.
+class PoolWindows final : public WindowCounts {
+public:
+    PoolWindows(PoolId pool, SlotTables& tables) : pool_{pool}, tables_{tables} {}
+
+    Places held(WindowIndex window) override;
+    std::optional<WindowIndex> earliest_holding_at_most(WindowRange range, Places held_max) override;
+
+    void add(WindowIndex window, Places places);
+    void remove(WindowIndex window, Places places);
+
+    // What failed while reading; the counts are then not to be trusted.
+    [[nodiscard]] const std::optional<StoreError>& failure() const { return failure_; }
+
+    // Gives memory back by forgetting everything, when there is much of it. What is needed is read again.
+    // REQUIRES: all that was added or removed is committed.
+    void forget_if_large();
+
+private:
+    // True when the chunk of the window had to be read.
+    bool load(WindowIndex window);
+
+    PoolId pool_;
+    SlotTables& tables_;
+    Occupancy occupancy_;
+    std::unordered_set<WindowIndex> loaded_;  // Numbers of chunks.
+    std::optional<StoreError> failure_;
+};
+
+}  // namespace sluice

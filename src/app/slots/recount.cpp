@@ -1,0 +1,101 @@
+#include <limits>
+#include <map>
+
+#include "app/slots/config_book.hpp"
+#include "app/slots/slot_ledger.hpp"
+#include "base/iso8601.hpp"
+
+namespace sluice {
+namespace {
+
+constexpr std::size_t kDifferencesMax = 100;
+
+using Counts = std::map<WindowIndex, Places>;
+
+void compare(const Pool& pool, const Counts& counted, const Counts& recounted, RecountReport& report) {
+    const WindowGrid grid{pool.window_size};
+    const auto held = [](const Counts& counts, WindowIndex window) {
+        const auto found = counts.find(window);
+        return found == counts.end() ? Places{0} : found->second;
+    };
+    Counts all = counted;
+    all.insert(recounted.begin(), recounted.end());
+    for (const auto& [window, ignored] : all) {
+        const Places stored = held(counted, window);
+        const Places real = held(recounted, window);
+        if (stored != real && report.differences.size() < kDifferencesMax) {
+            report.differences.push_back("Pool '" + pool.name.text() + "', window " +
+                                         format_instant(grid.start_of(window)) + ": the counter says " +
+                                         std::to_string(stored) + ", its slots are " + std::to_string(real) +
+                                         ".");
+        }
+    }
+    report.windows += recounted.size();
+}
+
+// The highest cap that any version ever gave a pool: nothing may lie above it. A pool that was once cut in
+// windows of another size has none: the past is then counted in windows that it was not planned in.
+std::optional<Places> highest_cap(const Pool& pool, const std::vector<ConfigVersion>& versions) {
+    Places cap = 0;
+    for (const ConfigVersion& version : versions) {
+        if (version.terms.pool == pool.name && version.terms.window_size != pool.window_size) {
+            return std::nullopt;
+        }
+        if (version.terms.pool == pool.name) {
+            cap = std::max(cap, version.terms.max_per_window);
+        }
+    }
+    return cap;
+}
+
+void check_caps(const Pool& pool, const Counts& recounted, Places cap, RecountReport& report) {
+    const WindowGrid grid{pool.window_size};
+    for (const auto& [window, places] : recounted) {
+        if (places > cap && report.differences.size() < kDifferencesMax) {
+            report.differences.push_back("Pool '" + pool.name.text() + "', window " +
+                                         format_instant(grid.start_of(window)) + " holds " +
+                                         std::to_string(places) + ", above every cap it ever had (" +
+                                         std::to_string(cap) + ").");
+        }
+    }
+}
+
+}  // namespace
+
+Result<RecountReport, StoreError> recount(SlotTables& tables) {
+    const auto configs = tables.load_configs();
+    if (!configs) {
+        return Unexpected{configs.error()};
+    }
+    const ConfigBook book{*configs};
+    RecountReport report;
+    std::map<PoolName, Counts> recounted;
+    const auto scanned = tables.scan_slots([&](const Slot& slot) {
+        ++report.slots;
+        if (slot.state == SlotState::Assigned) {
+            const Pool& pool = book.pool(book.version(slot.config_id).terms.pool);
+            recounted[pool.name][WindowGrid{pool.window_size}.index_of(slot.scheduled)] += slot.weight;
+        }
+    });
+    if (!scanned) {
+        return Unexpected{scanned.error()};
+    }
+    for (const Pool& pool : configs->pools) {
+        Counts counted;
+        const auto read = tables.scan_counts(pool.id, {0, std::numeric_limits<WindowIndex>::max()},
+                                             [&counted](WindowIndex window, Places places) {
+                                                 counted.emplace(window, places);
+                                                 return true;
+                                             });
+        if (!read) {
+            return Unexpected{read.error()};
+        }
+        compare(pool, counted, recounted[pool.name], report);
+        if (const auto cap = highest_cap(pool, configs->configs)) {
+            check_caps(pool, recounted[pool.name], *cap, report);
+        }
+    }
+    return report;
+}
+
+}  // namespace sluice

@@ -1,0 +1,50 @@
+#include "app/slots/slot_errors.hpp"
+
+#include "base/iso8601.hpp"
+
+namespace sluice {
+
+SlotError store_unavailable() {
+    return {SlotFault::Unavailable, "The store cannot be written now; it recovers by itself."};
+}
+
+SlotError unknown_config(const ConfigName& name) {
+    return {SlotFault::UnknownConfig, "There is no config named '" + name.text() + "'."};
+}
+
+SlotError unknown_event(const EventId& id) {
+    return {SlotFault::UnknownEvent, "There is no slot for event '" + id.text() + "'."};
+}
+
+SlotError event_cancelled(const EventId& id) {
+    return {SlotFault::Cancelled, "Event '" + id.text() + "' was cancelled."};
+}
+
+SlotError different_body(const EventId& id) {
+    return {SlotFault::DifferentBody, "Event '" + id.text() + "' is known with another body."};
+}
+
+SlotError no_room(const SlotPolicy& policy, const SlotAsk& ask) {
+    const WindowRange range = reach(policy, ask);
+    return {SlotFault::Exhausted,
+            "Every window from " + format_instant(policy.grid.start_of(range.first)) + " to " +
+                format_instant(policy.grid.start_of(range.last)) + " is full.",
+            range.last - range.first + 1};
+}
+
+SlotError weight_above_cap(const ConfigVersion& config) {
+    return {SlotFault::WeightAboveCap,
+            "The weight exceeds maxPerWindow, which is " + std::to_string(config.terms.max_per_window) + "."};
+}
+
+SlotReply refuse(const SlotCommand& command, const SlotError& error) {
+    if (const auto* each = std::get_if<AssignEach>(&command)) {
+        return EachOutcome(each->events.size(), SlotOutcome{Unexpected{error}});
+    }
+    if (const auto* all = std::get_if<AssignAll>(&command)) {
+        return AllOutcome{Unexpected{AllRefused{all->events.front().event_id, error}}};
+    }
+    return SlotOutcome{Unexpected{error}};
+}
+
+}  // namespace sluice

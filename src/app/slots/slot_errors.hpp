@@ -1,0 +1,20 @@
+#pragma once
+
+#include "app/slots/slot_store.hpp"
+
+// What callers are told when a slot is not given, in one place and the same for every store.
+namespace sluice {
+
+SlotError store_unavailable();
+SlotError unknown_config(const ConfigName& name);
+SlotError unknown_event(const EventId& id);
+SlotError event_cancelled(const EventId& id);
+SlotError different_body(const EventId& id);
+SlotError no_room(const SlotPolicy& policy, const SlotAsk& ask);
+SlotError weight_above_cap(const ConfigVersion& config);
+
+// The reply that gives `error` to everyone whom the command names.
+// REQUIRES: a command that names an event.
+SlotReply refuse(const SlotCommand& command, const SlotError& error);
+
+}  // namespace sluice

@@ -1,0 +1,354 @@
+#include "app/slots/slot_ledger.hpp"
+
+#include <atomic>
+#include <limits>
+#include <mutex>
+#include <unordered_map>
+
+#include "app/slots/command_runner.hpp"
+#include "app/slots/ledger_state.hpp"
+#include "app/slots/slot_errors.hpp"
+#include "base/iso8601.hpp"
+
+namespace sluice {
+namespace {
+
+constexpr std::string_view kComponent = "SlotLedger";
+constexpr Duration kRecoveryPause{200};
+
+class SlotLedger final : public SlotStore {
+public:
+    SlotLedger(std::unique_ptr<SlotTables> tables, LedgerOptions options, LedgerWorld world)
+        : tables_{std::move(tables)},
+          bodies_{options.strict ? Bodies::MustAgree : Bodies::FirstWins},
+          world_{world},
+          state_{*tables_, ConfigCache{options.config_cache_ttl, world.clock, world.metrics, world.log},
+                 Random{options.seed}} {
+        const std::lock_guard lock{mutex_};
+        start_over();
+    }
+
+    std::vector<SlotReply> execute(std::span<const SlotCommand> commands) override {
+        const std::lock_guard lock{mutex_};
+        if (!recovered()) {
+            return refuse_all(commands);
+        }
+        for (auto& [id, windows] : state_.windows) {
+            windows.forget_if_large();
+        }
+        auto group = CommandGroup::read(commands, *tables_);
+        if (!group) {
+            fail(group.error());
+            return refuse_all(commands);
+        }
+        CommandRunner runner{state_, *group, bodies_, world_.clock.now()};
+        std::vector<SlotReply> replies;
+        replies.reserve(commands.size());
+        for (const SlotCommand& command : commands) {
+            replies.push_back(runner.run(command));
+        }
+        return commit(*group) ? std::move(replies) : refuse_all(commands);
+    }
+
+    Result<SlotStory, SlotError> find(const EventId& event_id) override {
+        const std::lock_guard lock{mutex_};
+        const auto slot = stored(event_id);
+        if (!slot) {
+            return Unexpected{slot.error()};
+        }
+        auto past = tables_->past(event_id);
+        if (!past) {
+            return Unexpected{store_unavailable()};
+        }
+        return SlotStory{*slot, state_.book.version(slot->config_id).terms.name, std::move(*past)};
+    }
+
+    Result<Slot, SlotError> quote(const QuoteRequest& request) override {
+        const std::lock_guard lock{mutex_};
+        if (request.event_id) {
+            auto known = stored(*request.event_id);
+            if (known && known->state == SlotState::Cancelled) {
+                return Unexpected{event_cancelled(*request.event_id)};
+            }
+            if (known || known.error().fault != SlotFault::UnknownEvent) {
+                return known;
+            }
+        }
+        // Counts that were not stored say nothing.
+        if (!recovered()) {
+            return Unexpected{store_unavailable()};
+        }
+        const ConfigRef config = state_.active(request.config_name);
+        if (config == nullptr) {
+            return Unexpected{unknown_config(request.config_name)};
+        }
+        if (request.ask.weight > config->terms.max_per_window) {
+            return Unexpected{weight_above_cap(*config)};
+        }
+        const SlotPolicy policy = config->policy();
+        PoolWindows& windows = state_.windows_of(state_.book.pool(config->terms.pool));
+        const auto window = find_window(policy, request.ask, windows);
+        if (failed()) {
+            return Unexpected{store_unavailable()};
+        }
+        if (!window) {
+            return Unexpected{no_room(policy, request.ask)};
+        }
+        static const EventId kNobody = *EventId::make("quote");
+        return Slot{request.event_id.value_or(kNobody),
+                    config->id,
+                    request.ask.requested,
+                    policy.grid.start_of(*window),
+                    earliest_in(policy, request.ask, *window),
+                    request.ask.weight,
+                    request.ask.max_delay};
+    }
+
+    Result<WindowReport, SlotError> windows(const ConfigName& name, TimeRange range) override {
+        const std::lock_guard lock{mutex_};
+        if (!recovered()) {
+            return Unexpected{store_unavailable()};
+        }
+        const ConfigRef config = state_.active(name);
+        if (config == nullptr) {
+            return Unexpected{unknown_config(name)};
+        }
+        const WindowGrid grid = config->policy().grid;
+        const WindowIndex first = grid.index_of(range.from);
+        const WindowIndex end = range.to > range.from ? grid.index_of(range.to - Duration{1}) + 1 : first;
+        if (end - first > static_cast<WindowIndex>(kWindowsReportedMax)) {
+            return Unexpected{SlotError{SlotFault::RangeTooLarge, "The range holds more than " +
+                                                                      std::to_string(kWindowsReportedMax) +
+                                                                      " windows; ask for less at a time."}};
+        }
+        PoolWindows& counts = state_.windows_of(state_.book.pool(config->terms.pool));
+        WindowReport report{config->terms.max_per_window, {}};
+        for (WindowIndex index = first; index < end; ++index) {
+            report.windows.push_back({grid.start_of(index), counts.held(index)});
+        }
+        if (failed()) {
+            return Unexpected{store_unavailable()};
+        }
+        return report;
+    }
+
+    Result<ConfigVersion, SlotError> put_config(const ConfigDraft& draft) override {
+        const std::lock_guard lock{mutex_};
+        if (!recovered()) {
+            return Unexpected{store_unavailable()};
+        }
+        auto proposal = state_.book.propose(draft, world_.clock.now());
+        if (!proposal) {
+            return Unexpected{std::move(proposal).error()};
+        }
+        SlotChanges changes;
+        changes.configs.push_back(proposal->version);
+        if (proposal->replaced) {
+            changes.configs.push_back(*proposal->replaced);
+        }
+        if (proposal->new_pool) {
+            changes.pools.push_back(*proposal->new_pool);
+        }
+        if (proposal->recut_pool) {
+            if (auto refused = recut(*proposal->recut_pool, *proposal->new_pool, changes)) {
+                return Unexpected{std::move(*refused)};
+            }
+        }
+        if (const auto written = tables_->commit(changes); !written) {
+            fail(written.error());
+            return Unexpected{store_unavailable()};
+        }
+        state_.book.accept(*proposal);
+        state_.cache.put(state_.book.active(draft.name));
+        tell(*proposal);
+        return proposal->version;
+    }
+
+    Result<ConfigVersion, SlotError> active_config(const ConfigName& name) override {
+        const std::lock_guard lock{mutex_};
+        if (!book_loaded_) {
+            return Unexpected{store_unavailable()};
+        }
+        const ConfigRef config = state_.active(name);
+        if (config == nullptr) {
+            return Unexpected{unknown_config(name)};
+        }
+        return *config;
+    }
+
+    Result<std::vector<ConfigVersion>, SlotError> config_history(const ConfigName& name) override {
+        const std::lock_guard lock{mutex_};
+        if (!book_loaded_) {
+            return Unexpected{store_unavailable()};
+        }
+        auto versions = state_.book.history(name);
+        if (versions.empty()) {
+            return Unexpected{unknown_config(name)};
+        }
+        return versions;
+    }
+
+    void flush_config_cache() override {
+        const std::lock_guard lock{mutex_};
+        state_.cache.flush();
+    }
+
+    bool available() override {
+        if (!healthy_) {
+            const std::lock_guard lock{mutex_};
+            return recovered();
+        }
+        return true;
+    }
+
+private:
+    // Counts the slots of a pool again, in windows of another size. Refused while some lie in the future.
+    std::optional<SlotError> recut(const Pool& from, const Pool& to, SlotChanges& changes) {
+        const Instant now = world_.clock.now();
+        const WindowGrid old_grid{from.window_size};
+        bool in_use = false;
+        const auto future =
+            tables_->scan_counts(from.id, {old_grid.index_of(now), std::numeric_limits<WindowIndex>::max()},
+                                 [&in_use](WindowIndex, Places) { return !(in_use = true); });
+        if (!future) {
+            return store_unavailable();
+        }
+        if (in_use) {
+            return SlotError{SlotFault::WindowSizeInUse, "Pool '" + from.name.text() +
+                                                             "' has slots in the future in windows of " +
+                                                             format_duration(from.window_size) + "."};
+        }
+        const WindowGrid grid{to.window_size};
+        std::unordered_map<WindowIndex, Places> counts;
+        const auto scanned = tables_->scan_slots([&](const Slot& slot) {
+            if (slot.state == SlotState::Assigned &&
+                state_.book.version(slot.config_id).terms.pool == from.name) {
+                counts[grid.index_of(slot.scheduled)] += slot.weight;
+            }
+        });
+        if (!scanned) {
+            return store_unavailable();
+        }
+        for (const auto& [window, places] : counts) {
+            changes.counts.push_back({to.id, window, places});
+        }
+        changes.dropped_pools.push_back(from.id);
+        return std::nullopt;
+    }
+
+    bool commit(const CommandGroup& group) {
+        if (failed()) {
+            return false;
+        }
+        const SlotChanges changes = group.changes(
+            [this](PoolId pool, WindowIndex window) { return state_.windows.at(pool).held(window); });
+        if (changes.empty()) {
+            return true;
+        }
+        const auto written = tables_->commit(changes);
+        if (!written) {
+            fail(written.error());
+        }
+        return written.has_value();
+    }
+
+    Result<Slot, SlotError> stored(const EventId& event_id) {
+        const std::string_view id = event_id.text();
+        auto found = tables_->find({&id, 1});
+        if (!found || !book_loaded_) {
+            return Unexpected{store_unavailable()};
+        }
+        if (!found->front()) {
+            return Unexpected{unknown_event(event_id)};
+        }
+        return std::move(*found->front());
+    }
+
+    // True when counts could not be read; the ledger has then stopped.
+    bool failed() {
+        const auto failure = state_.failure();
+        if (failure && healthy_) {
+            fail(*failure);
+        }
+        return failure.has_value();
+    }
+
+    // From here on nothing is assigned until the tables were read anew.
+    void fail(const StoreError& error) {
+        world_.log.write(LogLevel::Error, kComponent, "Store failed, assigning stops: " + error.what);
+        healthy_ = false;
+        next_attempt_ = world_.clock.now() + kRecoveryPause;
+    }
+
+    // True when the ledger may assign, after an attempt to recover if one is due.
+    bool recovered() {
+        if (healthy_) {
+            return true;
+        }
+        const Instant now = world_.clock.now();
+        // The second half holds when the clock stepped back: no attempt is further away than one pause.
+        if (now < next_attempt_ && next_attempt_ - now <= kRecoveryPause) {
+            return false;
+        }
+        next_attempt_ = now + kRecoveryPause;
+        if (const auto reopened = tables_->reopen(); !reopened) {
+            world_.log.write(LogLevel::Warn, kComponent,
+                             "Store does not reopen yet: " + reopened.error().what);
+            return false;
+        }
+        start_over();
+        if (healthy_) {
+            world_.log.write(LogLevel::Info, kComponent, "Store recovered, assigning goes on");
+        }
+        return healthy_;
+    }
+
+    void start_over() {
+        state_.windows.clear();
+        state_.cache.flush();
+        const auto loaded = tables_->load_configs();
+        if (!loaded) {
+            fail(loaded.error());
+            return;
+        }
+        state_.book = ConfigBook{*loaded};
+        book_loaded_ = true;
+        healthy_ = true;
+    }
+
+    static std::vector<SlotReply> refuse_all(std::span<const SlotCommand> commands) {
+        std::vector<SlotReply> replies;
+        replies.reserve(commands.size());
+        for (const SlotCommand& command : commands) {
+            replies.push_back(refuse(command, store_unavailable()));
+        }
+        return replies;
+    }
+
+    void tell(const ConfigBook::Proposal& proposal) const {
+        const std::string before =
+            proposal.replaced ? std::to_string(proposal.replaced->terms.max_per_window) : "none";
+        world_.log.write(LogLevel::Info, "RateLimitConfigRepository",
+                         "Config updated: " + proposal.version.terms.name.text() + " maxPerWindow=" + before +
+                             "->" + std::to_string(proposal.version.terms.max_per_window));
+    }
+
+    const std::unique_ptr<SlotTables> tables_;
+    const Bodies bodies_;
+    const LedgerWorld world_;
+    // Written under mutex_; read without it by available(), where an old value only delays the answer.
+    std::atomic<bool> healthy_ = false;
+    std::mutex mutex_;  // Guards everything below.
+    LedgerState state_;
+    bool book_loaded_ = false;
+    Instant next_attempt_{};
+};
+
+}  // namespace
+
+std::unique_ptr<SlotStore> make_slot_ledger(std::unique_ptr<SlotTables> tables, LedgerOptions options,
+                                            LedgerWorld world) {
+    return std::make_unique<SlotLedger>(std::move(tables), options, world);
+}
+
+}  // namespace sluice

@@ -1,0 +1,182 @@
+#include "app/slots/slot_service.hpp"
+
+#include "base/iso8601.hpp"
+
+namespace sluice {
+namespace {
+
+constexpr std::string_view kComponent = "SlotAssignmentService";
+constexpr std::size_t kLinesPerSecond = 100;
+
+std::size_t weight_of(const SlotCommand& command) {
+    return std::visit(
+        [](const auto& one) -> std::size_t {
+            if constexpr (requires { one.events; }) {
+                return one.events.size();
+            } else {
+                return 1;
+            }
+        },
+        command);
+}
+
+SlotError overloaded() {
+    return {SlotFault::Overloaded, "Too many requests are waiting; try again shortly."};
+}
+
+// Remembers of a command what its refusal needs, since the command itself goes to the queue.
+class RefusalOf {
+public:
+    explicit RefusalOf(const SlotCommand& command) {
+        if (const auto* each = std::get_if<AssignEach>(&command)) {
+            each_ = each->events.size();
+        } else if (const auto* all = std::get_if<AssignAll>(&command)) {
+            first_of_all_ = all->events.front().event_id;
+        }
+    }
+
+    [[nodiscard]] SlotReply reply() const {
+        if (each_ > 0) {
+            return EachOutcome(each_, SlotOutcome{Unexpected{overloaded()}});
+        }
+        if (first_of_all_) {
+            return AllOutcome{Unexpected{AllRefused{*first_of_all_, overloaded()}}};
+        }
+        return SlotOutcome{Unexpected{overloaded()}};
+    }
+
+private:
+    std::size_t each_ = 0;
+    std::optional<EventId> first_of_all_;
+};
+
+}  // namespace
+
+SlotService::SlotService(SlotServiceOptions options, SlotServiceWorld world)
+    : options_{options},
+      world_{world},
+      commands_{{options.batch_max, options.queue_max, 1},
+                [this](std::span<Submission> batch) { return run(batch); }},
+      queries_{{1, options.queries_max, 1}, [this](std::span<Query> batch) {
+                   for (Query& query : batch) {
+                       query(world_.store);
+                   }
+                   return std::vector<std::monostate>(batch.size());
+               }} {}
+
+void SlotService::execute(SlotCommand command, CommandDone done, WhenFull when_full) {
+    const SteadyTime now = std::chrono::steady_clock::now();
+    const std::size_t weight = weight_of(command);
+    auto complete = [this, done = std::move(done),
+                     refusal = RefusalOf{command}](Result<SlotReply, Refusal> result) mutable {
+        if (result) {
+            return done(std::move(*result));
+        }
+        world_.metrics.refused();
+        done(refusal.reply());
+    };
+    // Whoever waits for room has no deadline either: the stream's own pace is its patience.
+    const SteadyTime deadline =
+        when_full == WhenFull::WaitForRoom ? SteadyTime::max() : now + options_.patience;
+    commands_.submit({Submission{std::move(command), now}, std::move(complete), deadline, weight, when_full});
+}
+
+void SlotService::ask(Query query, UniqueFunction<void(std::optional<SlotError>)> done) {
+    auto complete = [done = std::move(done)](Result<std::monostate, Refusal> result) mutable {
+        done(result ? std::nullopt : std::optional{overloaded()});
+    };
+    queries_.submit(
+        {std::move(query), std::move(complete), std::chrono::steady_clock::now() + options_.patience});
+}
+
+void SlotService::stop() {
+    commands_.stop();
+    queries_.stop();
+}
+
+std::vector<SlotReply> SlotService::run(std::span<Submission> batch) {
+    std::vector<SlotCommand> commands;
+    commands.reserve(batch.size());
+    for (Submission& submission : batch) {
+        commands.push_back(std::move(submission.command));
+    }
+    auto replies = world_.store.execute(commands);
+    const SteadyTime now = std::chrono::steady_clock::now();
+    world_.metrics.batch_run(batch.size());
+    for (std::size_t i = 0; i < batch.size(); ++i) {
+        batch[i].command = std::move(commands[i]);
+        observe(batch[i], replies[i], now);
+    }
+    return replies;
+}
+
+void SlotService::observe(const Submission& submission, const SlotReply& reply, SteadyTime now) {
+    const auto took = now - submission.arrived;
+    if (const auto* assign = std::get_if<AssignSlot>(&submission.command)) {
+        observe(std::get<SlotOutcome>(reply), assign->event_id, took);
+    } else if (const auto* each = std::get_if<AssignEach>(&submission.command)) {
+        const auto& outcomes = std::get<EachOutcome>(reply);
+        for (std::size_t i = 0; i < outcomes.size(); ++i) {
+            observe(outcomes[i], each->events[i].event_id, took);
+        }
+    } else if (const auto* all = std::get_if<AllOutcome>(&reply)) {
+        if (!*all) {
+            observe(Unexpected{all->error().error}, all->error().event_id, took);
+            return;
+        }
+        for (const Granted& granted : **all) {
+            observe(granted, granted.slot.event_id, took);
+        }
+    }
+}
+
+void SlotService::observe(const SlotOutcome& outcome, const EventId& event_id,
+                          std::chrono::nanoseconds took) {
+    if (!outcome) {
+        const SlotError& error = outcome.error();
+        if (error.fault == SlotFault::Exhausted) {
+            world_.metrics.exhausted();
+            world_.log.write(LogLevel::Error, kComponent,
+                             "Could not assign slot for event " + event_id.text() + ", searched " +
+                                 std::to_string(error.windows_searched) + " windows");
+        } else if (error.fault == SlotFault::Contended) {
+            world_.metrics.contended();
+        }
+        return;
+    }
+    if (outcome->repeated) {
+        world_.metrics.repeated(took);
+        if (world_.log.enabled(LogLevel::Debug)) {
+            world_.log.write(LogLevel::Debug, kComponent, "Idempotent hit for eventId=" + event_id.text());
+        }
+        return;
+    }
+    world_.metrics.assigned(took, outcome->depth);
+    log_assigned(outcome->slot);
+}
+
+void SlotService::log_assigned(const Slot& slot) {
+    if (!world_.log.enabled(LogLevel::Info)) {
+        return;
+    }
+    const SteadyTime now = std::chrono::steady_clock::now();
+    if (now - log_second_ >= std::chrono::seconds{1}) {
+        if (not_logged_ > 0) {
+            world_.log.write(LogLevel::Info, kComponent,
+                             "Assigned " + std::to_string(not_logged_) + " more slots, not listed");
+        }
+        log_second_ = now;
+        logged_in_second_ = 0;
+        not_logged_ = 0;
+    }
+    if (logged_in_second_ >= kLinesPerSecond && !world_.log.enabled(LogLevel::Debug)) {
+        ++not_logged_;
+        return;
+    }
+    ++logged_in_second_;
+    world_.log.write(LogLevel::Info, kComponent,
+                     "Assigned slot for eventId=" + slot.event_id.text() +
+                         " in window=" + format_instant(slot.window_start));
+}
+
+}  // namespace sluice

@@ -1,0 +1,131 @@
+#pragma once
+
+#include <span>
+#include <string>
+#include <variant>
+#include <vector>
+
+#include "base/result.hpp"
+#include "core/slots/slot.hpp"
+
+namespace sluice {
+
+enum class SlotFault {
+    UnknownConfig,
+    UnknownEvent,
+    Cancelled,        // The event was cancelled and stays so.
+    DifferentBody,    // Strict mode: the event is known with another body.
+    WeightAboveCap,   // No window could ever hold it.
+    Exhausted,        // Every window within reach is full.
+    Contended,        // Others held the windows for too long; trying again may help.
+    Overloaded,       // Too much is waiting.
+    Unavailable,      // The store cannot answer now.
+    WindowSizeInUse,  // The pool has slots in the future, cut by another window size.
+    PoolWindowSize,   // Another config of the pool has another window size.
+    RangeTooLarge,
+};
+
+struct SlotError {
+    SlotFault fault;
+    std::string detail;                 // One sentence for the caller.
+    std::int64_t windows_searched = 0;  // When exhausted.
+};
+
+// Asks for a slot. A known event gets the slot it has, whatever else is asked.
+struct AssignSlot {
+    EventId event_id;
+    ConfigName config_name;
+    SlotAsk ask;
+};
+// Many events, each for itself.
+struct AssignEach {
+    std::vector<AssignSlot> events;
+};
+// All of them get a slot, or none does.
+struct AssignAll {
+    std::vector<AssignSlot> events;
+};
+// Gives the place back; doing it again changes nothing.
+struct CancelSlot {
+    EventId event_id;
+};
+// Gives the place back and takes one for another requested time, under the config's active version.
+struct MoveSlot {
+    EventId event_id;
+    Instant requested;
+};
+using SlotCommand = std::variant<AssignSlot, AssignEach, AssignAll, CancelSlot, MoveSlot>;
+
+struct Granted {
+    Slot slot;
+    bool repeated = false;   // The event had it already.
+    std::int64_t depth = 0;  // Windows between the requested and the assigned one.
+};
+struct AllRefused {
+    EventId event_id;  // The first that could not be placed.
+    SlotError error;
+};
+using SlotOutcome = Result<Granted, SlotError>;
+using AllOutcome = Result<std::vector<Granted>, AllRefused>;
+using EachOutcome = std::vector<SlotOutcome>;
+// EachOutcome answers AssignEach, AllOutcome answers AssignAll, SlotOutcome all the others.
+using SlotReply = std::variant<SlotOutcome, EachOutcome, AllOutcome>;
+
+// What is known of an event: how it is, and how it was before, oldest first.
+struct SlotStory {
+    Slot slot;
+    ConfigName config_name;
+    std::vector<Slot> past;
+};
+
+struct WindowFill {
+    Instant start;
+    Places count;
+};
+struct WindowReport {
+    Places max;
+    std::vector<WindowFill> windows;
+};
+
+struct TimeRange {
+    Instant from;
+    Instant to;  // Not included.
+};
+
+// An assignment that is only asked about. A known event_id quotes the slot it has.
+struct QuoteRequest {
+    std::optional<EventId> event_id;
+    ConfigName config_name;
+    SlotAsk ask;
+};
+
+inline constexpr std::size_t kWindowsReportedMax = 10'000;
+
+// Holds configs, slots and the counters of windows, durably.
+// Promises, whatever runs at the same time and whenever it is killed: no window holds more than its cap when a
+// place is taken; what was answered is stored and stays; the same event has one slot.
+// Every call blocks until it is done. Thread safety: all of it.
+class SlotStore {
+public:
+    virtual ~SlotStore() = default;
+
+    // Runs the commands as if one by one in this order, and stores the outcome at once. One reply per
+    // command.
+    virtual std::vector<SlotReply> execute(std::span<const SlotCommand> commands) = 0;
+
+    virtual Result<SlotStory, SlotError> find(const EventId& event_id) = 0;
+    // The earliest time the event could be given now, with nothing reserved.
+    virtual Result<Slot, SlotError> quote(const QuoteRequest& request) = 0;
+    virtual Result<WindowReport, SlotError> windows(const ConfigName& name, TimeRange range) = 0;
+
+    virtual Result<ConfigVersion, SlotError> put_config(const ConfigDraft& draft) = 0;
+    virtual Result<ConfigVersion, SlotError> active_config(const ConfigName& name) = 0;
+    virtual Result<std::vector<ConfigVersion>, SlotError> config_history(
+        const ConfigName& name) = 0;  // Newest first.
+    virtual void flush_config_cache() = 0;
+
+    // False while slots cannot be assigned. Asking is also a nudge to recover.
+    [[nodiscard]] virtual bool available() = 0;
+};
+
+}  // namespace sluice

@@ -1,0 +1,76 @@
+#pragma once
+
+#include <functional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/result.hpp"
+#include "core/slots/slot.hpp"
+
+namespace sluice {
+
+struct StoreError {
+    std::string what;  // What failed, for the log.
+};
+
+// The number of a pool's counters. A pool whose window size changes gets a new one.
+enum class PoolId : std::uint32_t {};
+
+struct Pool {
+    PoolId id;
+    PoolName name;
+    Duration window_size;
+};
+
+struct WindowCount {
+    PoolId pool;
+    WindowIndex window;
+    Places places;  // 0: the row goes.
+};
+
+// Everything that one group of commands changes.
+struct SlotChanges {
+    std::vector<Slot> slots;  // Replace what was stored for their events.
+    std::vector<Slot> past;   // Appended to their events' history.
+    std::vector<WindowCount> counts;
+    std::vector<ConfigVersion> configs;
+    std::vector<Pool> pools;
+    std::vector<PoolId> dropped_pools;  // Their counts go.
+
+    [[nodiscard]] bool empty() const {
+        return slots.empty() && past.empty() && counts.empty() && configs.empty() && pools.empty();
+    }
+};
+
+struct ConfigTables {
+    std::vector<ConfigVersion> configs;
+    std::vector<Pool> pools;
+};
+
+// The tables below a SlotLedger: plain rows, found by key. Knows no rules.
+// Thread safety: reads from any thread; commit() and reopen() from one thread at a time.
+class SlotTables {
+public:
+    virtual ~SlotTables() = default;
+
+    // One answer per event, in order.
+    virtual Result<std::vector<std::optional<Slot>>, StoreError> find(
+        std::span<const std::string_view> event_ids) = 0;
+    virtual Result<std::vector<Slot>, StoreError> past(const EventId& event_id) = 0;  // Oldest first.
+    virtual Result<ConfigTables, StoreError> load_configs() = 0;
+
+    // Rows in ascending order until the sink says false.
+    using CountSink = std::function<bool(WindowIndex, Places)>;
+    virtual Result<void, StoreError> scan_counts(PoolId pool, WindowRange range, const CountSink& sink) = 0;
+    // Every slot, in no particular order.
+    virtual Result<void, StoreError> scan_slots(const std::function<void(const Slot&)>& sink) = 0;
+
+    // All or nothing, and durable when it returns. After an error the outcome is unknown until reopen().
+    virtual Result<void, StoreError> commit(const SlotChanges& changes) = 0;
+    // Starts over from what is durable.
+    virtual Result<void, StoreError> reopen() = 0;
+};
+
+}  // namespace sluice

@@ -1,0 +1,68 @@
+#pragma once
+
+#include <optional>
+
+#include "base/random.hpp"
+#include "base/time.hpp"
+#include "core/slots/window_grid.hpp"
+
+namespace sluice {
+
+// What one version of a config allows.
+struct SlotPolicy {
+    WindowGrid grid{Duration{1000}};
+    Places max_per_window = 1;
+    // A slot lies at most this many windows behind the requested one; without it, at most ten years behind.
+    std::optional<std::int64_t> max_lookahead{};
+};
+
+// What one event asks for.
+struct SlotAsk {
+    Instant requested;
+    Places weight = 1;
+    std::optional<Duration> max_delay{};
+};
+
+// Where an event may go. The last window is included.
+struct WindowRange {
+    WindowIndex first;
+    WindowIndex last;
+};
+
+struct Placement {
+    WindowIndex window;
+    Instant scheduled;
+};
+
+// How full the windows of one pool are. A window that was never touched holds nothing.
+class WindowCounts {
+public:
+    virtual ~WindowCounts() = default;
+    virtual Places held(WindowIndex window) = 0;
+
+    // The earliest window of the range that holds at most `held_max` places.
+    virtual std::optional<WindowIndex> earliest_holding_at_most(WindowRange range, Places held_max) = 0;
+};
+
+// The windows that `ask` can be placed in. The first one is the window of the requested time.
+WindowRange reach(const SlotPolicy& policy, const SlotAsk& ask);
+
+// How many places the first window offers to `ask`: the share of the cap that the rest of the window is.
+Places first_window_capacity(const SlotPolicy& policy, Instant requested);
+
+// The earliest window with room for `ask`, or nothing when every window within reach is full.
+// REQUIRES: 1 <= ask.weight <= policy.max_per_window.
+std::optional<WindowIndex> find_window(const SlotPolicy& policy, const SlotAsk& ask, WindowCounts& counts);
+
+// The earliest time in `window` that `ask` may have: never before the requested one.
+Instant earliest_in(const SlotPolicy& policy, const SlotAsk& ask, WindowIndex window);
+
+// A time in `window`, uniform over all that lie neither before the requested time nor past its max_delay.
+// REQUIRES: window within reach(policy, ask).
+Instant draw_time(const SlotPolicy& policy, const SlotAsk& ask, WindowIndex window, Random& random);
+
+// find_window and draw_time in one step. Changes no counts: the caller adds what it accepts.
+std::optional<Placement> place(const SlotPolicy& policy, const SlotAsk& ask, WindowCounts& counts,
+                               Random& random);
+
+}  // namespace sluice

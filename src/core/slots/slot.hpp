@@ -1,0 +1,67 @@
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+
+#include "base/name.hpp"
+#include "base/time.hpp"
+#include "core/slots/planner.hpp"
+
+namespace sluice {
+
+using EventId = Name<struct EventTag, 255>;
+using ConfigName = Name<struct ConfigTag, 128>;
+using PoolName = Name<struct PoolTag, 128>;
+
+// The number of a config version, counted over all configs of a store.
+enum class ConfigId : std::uint32_t {};
+
+inline constexpr Places kMaxPerWindowLimit = 1'000'000'000;
+
+// What an administrator asks a config to be.
+struct ConfigDraft {
+    ConfigName name;
+    Places max_per_window;  // 1 to kMaxPerWindowLimit.
+    Duration window_size;   // Positive, at most kDurationMax.
+    PoolName pool;
+    std::optional<std::int64_t> max_lookahead{};  // Not negative.
+};
+
+// One version of a config. A newer one deactivates it; nothing else about it ever changes.
+struct ConfigVersion {
+    ConfigId id;
+    ConfigDraft terms;
+    Instant effective_from;
+    bool active = true;
+
+    [[nodiscard]] SlotPolicy policy() const {
+        return {WindowGrid{terms.window_size}, terms.max_per_window, terms.max_lookahead};
+    }
+};
+
+enum class SlotState : std::uint8_t { Assigned = 1, Cancelled = 2 };
+
+// An event's place in time. `revision` counts the moves and cancels that led to it.
+struct Slot {
+    EventId event_id;
+    ConfigId config_id;  // The version that assigned it.
+    Instant requested;
+    Instant window_start;
+    Instant scheduled;
+    Places weight = 1;
+    std::optional<Duration> max_delay{};
+    SlotState state = SlotState::Assigned;
+    std::uint32_t revision = 0;
+    Instant since{};  // When it became what it is.
+
+    [[nodiscard]] Duration delay() const { return scheduled - requested; }
+    bool operator==(const Slot&) const = default;
+};
+
+// How a config version is named outside, for example "cfg-7".
+inline std::string config_id_text(ConfigId id) {
+    return "cfg-" + std::to_string(static_cast<std::uint32_t>(id));
+}
+
+}  // namespace sluice

@@ -1,0 +1,98 @@
+#include "door/http/await_service.hpp"
+#include "door/http/handlers.hpp"
+#include "door/http/json_body.hpp"
+#include "door/http/openapi.hpp"
+#include "door/http/target.hpp"
+
+namespace sluice::http {
+namespace {
+
+// The config that a query names; without a name, the default one.
+Result<ConfigName, Problem> named_config(const ServerWorld& world, const Request& request) {
+    const auto target = parse_target(request.target);
+    if (!target) {
+        return Unexpected{Problem{400, "malformed_request", "The query cannot be read."}};
+    }
+    const auto name = target->parameter("name");
+    return name ? read_config_name(*name) : Result<ConfigName, Problem>{world.default_config};
+}
+
+void audit(const ServerWorld& world, const Request& request, const std::string& what) {
+    world.log.write(LogLevel::Info, "Audit", request.remote + " " + what);
+}
+
+}  // namespace
+
+Answer get_config(const ServerWorld& world, const Request& request) {
+    const auto name = named_config(world, request);
+    if (!name) {
+        co_return answer(name.error());
+    }
+    const auto query = [wanted = *name](SlotStore& store) { return store.active_config(wanted); };
+    const auto config = co_await ask(world.slots, query);
+    co_return config ? answer_json(config_json(*config)) : answer(to_problem(config.error()));
+}
+
+Answer set_config(const ServerWorld& world, const Request& request) {
+    const auto draft = [&]() -> Result<ConfigDraft, Problem> {
+        const JsonBody body{request.body};
+        return body.object() == nullptr ? Unexpected{JsonBody::malformed()} : read_config(*body.object());
+    }();
+    if (!draft) {
+        co_return answer(draft.error());
+    }
+    const auto query = [wanted = *draft](SlotStore& store) { return store.put_config(wanted); };
+    const auto config = co_await ask(world.slots, query);
+    if (!config) {
+        co_return answer(to_problem(config.error()));
+    }
+    audit(world, request, "set config " + config->terms.name.text() + " as " + config_id_text(config->id));
+    co_return answer_json(config_json(*config));
+}
+
+Answer get_config_history(const ServerWorld& world, const Request& request) {
+    const auto name = named_config(world, request);
+    if (!name) {
+        co_return answer(name.error());
+    }
+    const auto query = [wanted = *name](SlotStore& store) { return store.config_history(wanted); };
+    const auto versions = co_await ask(world.slots, query);
+    co_return versions ? answer_json(history_json(*versions)) : answer(to_problem(versions.error()));
+}
+
+Answer flush_cache(const ServerWorld& world, const Request& request) {
+    const auto query = [](SlotStore& store) -> Result<bool, SlotError> {
+        store.flush_config_cache();
+        return true;
+    };
+    const auto flushed = co_await ask(world.slots, query);
+    if (!flushed) {
+        co_return answer(to_problem(flushed.error()));
+    }
+    audit(world, request, "flushed the config cache");
+    co_return answer_json(R"({"status":"ok"})");
+}
+
+Response health_live(const ServerWorld& /*world*/, const Request& /*request*/) {
+    return answer_json(R"({"status":"ok"})");
+}
+
+Answer health_ready(const ServerWorld& world, const Request& /*request*/) {
+    const auto query = [](SlotStore& store) -> Result<bool, SlotError> { return store.available(); };
+    const auto available = co_await ask(world.slots, query);
+    if (available && *available) {
+        co_return answer_json(R"({"status":"ok","slots":"ok"})");
+    }
+    co_return Response{503, "application/json", R"({"status":"down","slots":"unavailable"})",
+                       "Retry-After: 1\r\n"};
+}
+
+Response metrics(const ServerWorld& world, const Request& /*request*/) {
+    return {200, "text/plain; version=0.0.4; charset=utf-8", world.metrics_text()};
+}
+
+Response openapi(const ServerWorld& /*world*/, const Request& /*request*/) {
+    return answer_json(std::string{openapi_json()});
+}
+
+}  // namespace sluice::http

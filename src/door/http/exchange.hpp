@@ -1,0 +1,38 @@
+#pragma once
+
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include <boost/asio/awaitable.hpp>
+
+#include "door/http/http_server.hpp"
+#include "door/http/problem.hpp"
+
+namespace sluice::http {
+
+// A request as handlers see it. The views live as long as the handler runs.
+struct Request {
+    std::string_view target;  // As sent: path and query.
+    std::string_view body;
+    std::string capture;  // What stands in the route's {place}, decoded.
+    std::string remote;   // The client's address; only for admin routes.
+};
+
+struct Response {
+    unsigned status = 200;
+    std::string_view content_type = "application/json";  // Static storage.
+    std::string body{};
+    std::string headers{};  // Further header lines, each with its line end.
+    bool close = false;     // The connection cannot go on after this.
+};
+
+Response answer(const Problem& problem);
+
+inline Response answer_json(std::string body) { return {200, "application/json", std::move(body)}; }
+
+// A handler that answers at once, or one that waits for the service.
+using QuickHandler = Response (*)(const ServerWorld&, const Request&);
+using WaitingHandler = boost::asio::awaitable<Response> (*)(const ServerWorld&, const Request&);
+
+}  // namespace sluice::http

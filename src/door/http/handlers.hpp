@@ -1,0 +1,27 @@
+#pragma once
+
+#include "door/http/exchange.hpp"
+
+namespace sluice::http {
+
+using Answer = boost::asio::awaitable<Response>;
+
+Answer assign_slot(const ServerWorld& world, const Request& request);
+Answer assign_batch(const ServerWorld& world, const Request& request);
+Answer quote_slot(const ServerWorld& world, const Request& request);
+Answer get_slot(const ServerWorld& world, const Request& request);
+Answer cancel_slot(const ServerWorld& world, const Request& request);
+Answer move_slot(const ServerWorld& world, const Request& request);
+Answer list_windows(const ServerWorld& world, const Request& request);
+
+Answer get_config(const ServerWorld& world, const Request& request);
+Answer set_config(const ServerWorld& world, const Request& request);
+Answer get_config_history(const ServerWorld& world, const Request& request);
+Answer flush_cache(const ServerWorld& world, const Request& request);
+
+Response health_live(const ServerWorld& world, const Request& request);
+Answer health_ready(const ServerWorld& world, const Request& request);
+Response metrics(const ServerWorld& world, const Request& request);
+Response openapi(const ServerWorld& world, const Request& request);
+
+}  // namespace sluice::http

@@ -1,0 +1,52 @@
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <string>
+
+#include "app/slots/slot_service.hpp"
+#include "base/log.hpp"
+#include "base/result.hpp"
+#include "base/time.hpp"
+#include "door/http/admin_gate.hpp"
+
+namespace sluice::http {
+
+struct ServerOptions {
+    std::string host = "127.0.0.1";
+    std::uint16_t port = 8080;  // 0: any free one.
+    std::size_t io_threads = 1;
+    std::size_t connections_max = 20'000;
+    std::chrono::seconds idle_timeout{60};     // Between two requests.
+    std::chrono::seconds receive_timeout{10};  // For the headers, and for each piece of a body.
+};
+
+// What the door opens on. All of it outlives the server.
+struct ServerWorld {
+    SlotService& slots;
+    ConfigName default_config;
+    AdminGate& gate;
+    std::function<std::string()> metrics_text;  // What /metrics answers.
+    const Clock& clock;
+    Log& log;
+};
+
+// The HTTP door: listens, translates requests into use cases and their outcomes into responses.
+class Server {
+public:
+    virtual ~Server() = default;
+
+    [[nodiscard]] virtual std::uint16_t port() const = 0;
+    [[nodiscard]] virtual std::size_t connections_approx() const = 0;
+
+    // Accepts nothing new, lets requests under way finish, closes what is idle, and returns when all
+    // connections are gone or the patience is over.
+    virtual void drain(std::chrono::milliseconds patience) = 0;
+};
+
+// Fails with one sentence when the address cannot be listened on.
+Result<std::unique_ptr<Server>, std::string> start_server(const ServerOptions& options, ServerWorld world);
+
+}  // namespace sluice::http

@@ -1,0 +1,79 @@
+#include "door/http/problem.hpp"
+
+#include <boost/beast/http/status.hpp>
+
+namespace sluice::http {
+namespace {
+
+struct Kind {
+    unsigned status;
+    std::string_view code;
+};
+
+Kind kind_of(SlotFault fault) {
+    switch (fault) {
+        case SlotFault::UnknownConfig: return {404, "config_not_found"};
+        case SlotFault::UnknownEvent: return {404, "event_not_found"};
+        case SlotFault::Cancelled: return {409, "cancelled"};
+        case SlotFault::DifferentBody: return {422, "different_body"};
+        case SlotFault::WeightAboveCap: return {400, "weight_above_cap"};
+        case SlotFault::Exhausted: return {503, "exhausted"};
+        case SlotFault::Contended: return {503, "contended"};
+        case SlotFault::Overloaded: return {503, "overloaded"};
+        case SlotFault::Unavailable: return {503, "store_unavailable"};
+        case SlotFault::WindowSizeInUse: return {409, "window_size_in_use"};
+        case SlotFault::PoolWindowSize: return {409, "pool_window_size"};
+        case SlotFault::RangeTooLarge: return {400, "range_too_large"};
+    }
+    return {500, "internal_error"};
+}
+
+}  // namespace
+
+Problem to_problem(const SlotError& error) {
+    const Kind kind = kind_of(error.fault);
+    return {kind.status, kind.code, error.detail};
+}
+
+std::string problem_json(const Problem& problem) {
+    std::string json = R"({"type":"about:blank","title":)";
+    append_json_string(json, reason_phrase(problem.status));
+    json += R"(,"status":)" + std::to_string(problem.status) + R"(,"code":)";
+    append_json_string(json, problem.code);
+    json += R"(,"detail":)";
+    append_json_string(json, problem.detail);
+    json += '}';
+    return json;
+}
+
+void append_problem(std::string& json, const Problem& problem) {
+    json += R"({"code":)";
+    append_json_string(json, problem.code);
+    json += R"(,"status":)" + std::to_string(problem.status) + R"(,"detail":)";
+    append_json_string(json, problem.detail);
+    json += '}';
+}
+
+void append_json_string(std::string& json, std::string_view text) {
+    constexpr std::string_view kHex = "0123456789abcdef";
+    json += '"';
+    for (const char c : text) {
+        if (c == '"' || c == '\\') {
+            json += '\\';
+            json += c;
+        } else if (static_cast<unsigned char>(c) < 0x20) {
+            json += "\\u00";
+            json += kHex[static_cast<unsigned char>(c) >> 4U];
+            json += kHex[static_cast<unsigned char>(c) & 0xFU];
+        } else {
+            json += c;
+        }
+    }
+    json += '"';
+}
+
+std::string_view reason_phrase(unsigned status) {
+    return boost::beast::http::obsolete_reason(static_cast<boost::beast::http::status>(status));
+}
+
+}  // namespace sluice::http

@@ -1,0 +1,31 @@
+#pragma once
+
+#include <string>
+#include <string_view>
+
+#include "app/slots/slot_store.hpp"
+
+namespace sluice::http {
+
+// Why a request was refused, as the body application/problem+json tells it.
+struct Problem {
+    unsigned status;
+    std::string_view code;  // Stable, for programs. Static storage.
+    std::string detail;     // One sentence, for people.
+};
+
+Problem to_problem(const SlotError& error);
+
+// The whole body: type, title, status, code, detail.
+std::string problem_json(const Problem& problem);
+
+// The short form inside batches and streams: {"code","status","detail"}.
+void append_problem(std::string& json, const Problem& problem);
+
+// Appends `text` as a JSON string. REQUIRES: valid UTF-8.
+void append_json_string(std::string& json, std::string_view text);
+
+// The standard's words for a status, for example "Not Found".
+std::string_view reason_phrase(unsigned status);
+
+}  // namespace sluice::http

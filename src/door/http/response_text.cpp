@@ -1,0 +1,39 @@
+#include "door/http/response_text.hpp"
+
+namespace sluice::http {
+
+Response answer(const Problem& problem) {
+    Response response{problem.status, "application/problem+json", problem_json(problem)};
+    if (problem.status == 503 || problem.status == 429) {
+        response.headers = "Retry-After: 1\r\n";
+    }
+    return response;
+}
+
+void append_response(std::string& out, const Response& response, const ResponseFrame& frame) {
+    out += "HTTP/1.1 ";
+    out += std::to_string(response.status);
+    out += ' ';
+    out += reason_phrase(response.status);
+    out += "\r\n";
+    out += frame.date_line;
+    out += response.headers;
+    if (response.status != 204) {
+        out += "Content-Type: ";
+        out += response.content_type;
+        out += "\r\nContent-Length: ";
+        out += std::to_string(response.body.size());
+        out += "\r\n";
+    }
+    if (frame.after == After::Close) {
+        out += "Connection: close\r\n";
+    } else if (frame.http_1_0) {
+        out += "Connection: keep-alive\r\n";
+    }
+    out += "\r\n";
+    if (!frame.head_only) {
+        out += response.body;
+    }
+}
+
+}  // namespace sluice::http

@@ -1,0 +1,88 @@
+#include "door/http/routes.hpp"
+
+#include <array>
+
+#include "door/http/handlers.hpp"
+#include "door/http/target.hpp"
+
+namespace sluice::http {
+namespace {
+
+constexpr std::array kRoutes{
+    Route{"POST", "/api/v1/slots", assign_slot, Access::Open, BodyKind::Json},
+    Route{"GET", "/healthz", health_live},
+    Route{"POST", "/api/v1/slots/batch", assign_batch, Access::Open, BodyKind::Json, kBatchBytesMax},
+    Route{"POST", "/api/v1/slots/stream", StreamSlots{}, Access::Open, BodyKind::Lines},
+    Route{"POST", "/api/v1/slots/quote", quote_slot, Access::Open, BodyKind::Json},
+    Route{"GET", "/api/v1/slots/{eventId}", get_slot},
+    Route{"DELETE", "/api/v1/slots/{eventId}", cancel_slot},
+    Route{"POST", "/api/v1/slots/{eventId}/move", move_slot, Access::Open, BodyKind::Json},
+    Route{"GET", "/api/v1/windows", list_windows},
+    Route{"GET", "/admin/rate-limit/config", get_config, Access::Admin},
+    Route{"POST", "/admin/rate-limit/config", set_config, Access::Admin, BodyKind::Json},
+    Route{"GET", "/admin/rate-limit/config/history", get_config_history, Access::Admin},
+    Route{"POST", "/admin/rate-limit/cache/flush", flush_cache, Access::Admin},
+    Route{"GET", "/readyz", health_ready},
+    Route{"GET", "/q/health/live", health_live},
+    Route{"GET", "/q/health/ready", health_ready},
+    Route{"GET", "/metrics", metrics},
+    Route{"GET", "/q/metrics", metrics},
+    Route{"GET", "/openapi.json", openapi},
+};
+
+bool same_method(const Route& route, std::string_view method) {
+    return route.method == method || (method == "HEAD" && route.method == "GET");
+}
+
+std::string_view next_segment(std::string_view& rest) {
+    const auto slash = rest.find('/');
+    const std::string_view segment = rest.substr(0, slash);
+    rest = slash == std::string_view::npos ? std::string_view{} : rest.substr(slash + 1);
+    return segment;
+}
+
+// What stands in the pattern's place, still encoded. Nothing when the path is another.
+std::optional<std::string_view> match(std::string_view pattern, std::string_view path) {
+    std::string_view captured;
+    while (!pattern.empty() && !path.empty()) {
+        const std::string_view wanted = next_segment(pattern);
+        const std::string_view given = next_segment(path);
+        if (wanted.starts_with('{') && !given.empty()) {
+            captured = given;
+        } else if (wanted != given) {
+            return std::nullopt;
+        }
+    }
+    return pattern.empty() && path.empty() ? std::optional{captured} : std::nullopt;
+}
+
+}  // namespace
+
+std::span<const Route> all_routes() { return kRoutes; }
+
+RouteMatch find_route(std::string_view method, std::string_view target) {
+    const std::string_view path = path_of(target);
+    RouteMatch result;
+    bool exact = false;  // A path that is spelled out is never taken for a {place}.
+    for (const Route& route : kRoutes) {
+        const bool literal = route.path == path;
+        if (exact && !literal) {
+            continue;
+        }
+        const auto captured = literal ? std::optional<std::string_view>{""} : match(route.path, path);
+        if (!captured) {
+            continue;
+        }
+        exact = exact || literal;
+        if (same_method(route, method)) {
+            result.route = &route;
+            result.capture = percent_decode(*captured).value_or("");
+            return result;
+        }
+        result.allowed += result.allowed.empty() ? "" : ", ";
+        result.allowed += route.method;
+    }
+    return result;
+}
+
+}  // namespace sluice::http

@@ -1,0 +1,285 @@
+#include "door/http/session.hpp"
+
+#include <boost/beast/http/parser.hpp>
+#include <boost/beast/http/string_body.hpp>
+
+#include "door/http/request_head.hpp"
+#include "door/http/response_text.hpp"
+#include "door/http/slot_stream.hpp"
+
+namespace sluice::http {
+namespace {
+
+namespace asio = boost::asio;
+namespace beast_http = boost::beast::http;
+
+using Parser = beast_http::request_parser<beast_http::string_body>;
+
+// In this folder every co_await stands alone in its statement: inside conditions and larger expressions GCC
+// 12 generates code that traps or destroys temporaries twice.
+
+constexpr std::size_t kHeadPiece = 4 * 1024;
+constexpr std::size_t kBodyPiece = 64 * 1024;
+
+Problem too_late() { return {408, "request_timeout", "The request did not arrive in time."}; }
+
+bool is_json_type(std::string_view type) {
+    const std::string_view essence = type.substr(0, type.find(';'));
+    return essence.empty() || essence == "application/json" || essence == "application/problem+json";
+}
+
+class Session {
+public:
+    Session(asio::ip::tcp::socket socket, IoThread& thread, SessionWorld& world)
+        : connection_{std::move(socket), thread}, world_{world} {}
+
+    asio::awaitable<void> run() {
+        bool more = true;
+        while (more) {
+            more = co_await serve_one();
+        }
+    }
+
+private:
+    // Serves one request. False when the connection is at its end.
+    asio::awaitable<bool> serve_one() {
+        const auto head = co_await read_head();
+        if (!head) {
+            co_return false;
+        }
+        const RouteMatch match = find_route(head->method, head->target);
+        if (auto problem = check_route(*head, match)) {
+            co_return co_await refuse(*head, *problem, match);
+        }
+        if (std::holds_alternative<StreamSlots>(match.route->handler)) {
+            co_return co_await stream_slots(connection_, *head, world_);
+        }
+        if (head->content_length.value_or(0) > kBodyBytesMax ||
+            (head->chunked && match.route->body_max > kBodyBytesMax)) {
+            // The share is held while the body is: reading, parsing and answering.
+            const BodyShare share{world_.large_bodies, match.route->body_max};
+            if (!share.granted()) {
+                const Problem problem{503, "overloaded",
+                                      "Too many large requests are under way; try again shortly."};
+                co_return co_await refuse(*head, problem, match);
+            }
+            co_return co_await serve_with_body(*head, match);
+        }
+        co_return co_await serve_with_body(*head, match);
+    }
+
+    // The next request's head, or nothing when there is none: the client left, or was told what is wrong.
+    asio::awaitable<std::optional<RequestHead>> read_head() {
+        connection_.set_idle(connection_.unread().empty());
+        for (;;) {
+            auto checked = check_head(connection_.unread());
+            if (auto* head = std::get_if<RequestHead>(&checked)) {
+                connection_.set_idle(false);
+                co_return *head;
+            }
+            if (auto* problem = std::get_if<Problem>(&checked)) {
+                co_await send_last(*problem);
+                co_return std::nullopt;
+            }
+            const bool waiting = connection_.unread().empty();
+            if (waiting && connection_.draining()) {
+                co_return std::nullopt;
+            }
+            const auto patience = waiting ? world_.options.idle_timeout : head_patience();
+            const bool got_more = co_await connection_.read_more(kHeadPiece, patience);
+            if (!got_more) {
+                if (!waiting && connection_.timed_out()) {
+                    const Problem problem = too_late();
+                    co_await send_last(problem);
+                }
+                co_return std::nullopt;
+            }
+            if (waiting) {
+                connection_.set_idle(false);
+                head_started_ = std::chrono::steady_clock::now();
+            }
+        }
+    }
+
+    // All of the head must come within the time-out, however small the pieces are.
+    std::chrono::seconds head_patience() const {
+        const auto spent = std::chrono::steady_clock::now() - head_started_;
+        return std::max(std::chrono::seconds{0}, world_.options.receive_timeout -
+                                                     std::chrono::duration_cast<std::chrono::seconds>(spent));
+    }
+
+    std::optional<Problem> check_route(const RequestHead& head, const RouteMatch& match) const {
+        if (match.route == nullptr) {
+            return match.allowed.empty()
+                       ? Problem{404, "not_found", "There is nothing at this path."}
+                       : Problem{405, "method_not_allowed", "This path does not take this method."};
+        }
+        const bool lines = match.route->body == BodyKind::Lines;
+        if (!lines && head.content_length.value_or(0) > match.route->body_max) {
+            return Problem{413, "body_too_large",
+                           "The body is larger than " + std::to_string(match.route->body_max) + " bytes."};
+        }
+        return std::nullopt;
+    }
+
+    asio::awaitable<bool> serve_with_body(const RequestHead& head, const RouteMatch& match) {
+        const bool head_only = head.method == "HEAD";
+        const bool http_1_0 = head.http_1_0;
+        std::optional<Parser> parser{std::in_place};
+        parser->body_limit(match.route->body_max);
+        parser->header_limit(kHeadBytesMax);
+        parser->eager(true);
+        if (head.expects_continue && connection_.unread().size() == head.size) {
+            const bool told = co_await connection_.write("HTTP/1.1 100 Continue\r\n\r\n");
+            if (!told) {
+                co_return false;
+            }
+        }
+        const std::optional<Problem> problem = co_await read_body(*parser);
+        if (problem) {
+            co_await send_last(*problem);
+            co_return false;
+        }
+        if (!parser->is_done()) {
+            co_return false;
+        }
+        Response response = co_await respond(parser->get(), match);
+        const bool stays = parser->keep_alive() && !response.close && !connection_.draining();
+        parser.reset();
+        const ResponseFrame frame{connection_.date_line(), stays ? After::KeepAlive : After::Close, http_1_0,
+                                  head_only};
+        out_.clear();
+        append_response(out_, response, frame);
+        const bool written = co_await connection_.write(out_);
+        if (out_.capacity() > kBodyPiece) {
+            out_ = {};
+            connection_.shrink();
+        }
+        co_return written&& stays;
+    }
+
+    // Reads until the parser has the whole request. A problem is to be answered; an incomplete parser without
+    // one means that the client is gone.
+    asio::awaitable<std::optional<Problem>> read_body(Parser& parser) {
+        for (;;) {
+            boost::system::error_code error;
+            const std::string_view bytes = connection_.unread();
+            const std::size_t used = parser.put(asio::buffer(bytes.data(), bytes.size()), error);
+            connection_.consume(used);
+            if (error == beast_http::error::body_limit) {
+                co_return Problem{413, "body_too_large", "The body is larger than this path takes."};
+            }
+            if (error && error != beast_http::error::need_more) {
+                co_return Problem{400, "malformed_request",
+                                  "The request cannot be read: " + error.message() + "."};
+            }
+            if (parser.is_done()) {
+                co_return std::nullopt;
+            }
+            if (error || connection_.unread().empty()) {
+                const bool got_more =
+                    co_await connection_.read_more(kBodyPiece, world_.options.receive_timeout);
+                if (!got_more) {
+                    co_return connection_.timed_out() ? std::optional{too_late()} : std::nullopt;
+                }
+            }
+        }
+    }
+
+    asio::awaitable<Response> respond(const Parser::value_type& message, const RouteMatch& match) {
+        const Route& route = *match.route;
+        if (route.body == BodyKind::Json && !is_json_type(message[beast_http::field::content_type])) {
+            co_return answer({415, "type_not_supported", "The body must be application/json."});
+        }
+        Request request{message.target(), message.body(), match.capture, {}};
+        if (route.access == Access::Admin) {
+            request.remote = connection_.remote_address();
+            if (auto refusal = admit(message[beast_http::field::authorization], request.remote)) {
+                co_return *std::move(refusal);
+            }
+        }
+        try {
+            if (const auto* quick = std::get_if<QuickHandler>(&route.handler)) {
+                co_return (*quick)(world_.world, request);
+            }
+            co_return co_await std::get<WaitingHandler>(route.handler)(world_.world, request);
+        } catch (const std::exception& failure) {
+            world_.world.log.write(LogLevel::Error, "HttpDoor",
+                                   std::string{"A handler failed: "} + failure.what());
+            co_return answer({500, "internal_error", "The request could not be handled."});
+        }
+    }
+
+    std::optional<Response> admit(std::string_view authorization, const std::string& remote) {
+        switch (world_.world.gate.admit(authorization, remote)) {
+            case Admission::Granted: return std::nullopt;
+            case Admission::TooManyTries:
+                return answer(
+                    {429, "too_many_tries", "Too many wrong tokens from this address; wait a minute."});
+            case Admission::TokenMissing: break;
+        }
+        world_.world.log.write(LogLevel::Warn, "Audit", remote + " was refused: no valid token");
+        Response response = answer({401, "token_required", "This path needs a bearer token."});
+        response.headers = "WWW-Authenticate: Bearer realm=\"sluice\"\r\n";
+        return response;
+    }
+
+    // Refuses before the body is read. The connection goes on only when there is no body to skip.
+    asio::awaitable<bool> refuse(const RequestHead& head, const Problem& problem, const RouteMatch& match) {
+        Response response = answer(problem);
+        if (!match.allowed.empty()) {
+            response.headers = "Allow: " + match.allowed + "\r\n";
+        }
+        if (head.chunked || head.content_length.value_or(0) > 0 || head.http_1_0) {
+            co_await send_last(response);
+            co_return false;
+        }
+        const bool stays = !connection_.draining();
+        const ResponseFrame frame{connection_.date_line(), stays ? After::KeepAlive : After::Close, false,
+                                  head.method == "HEAD"};
+        connection_.consume(head.size);
+        out_.clear();
+        append_response(out_, response, frame);
+        const bool written = co_await connection_.write(out_);
+        co_return written&& stays;
+    }
+
+    asio::awaitable<void> send_last(const Problem& problem) {
+        const Response response = answer(problem);
+        co_await send_last(response);
+    }
+
+    asio::awaitable<void> send_last(const Response& response) {
+        out_.clear();
+        append_response(out_, response, {connection_.date_line(), After::Close});
+        const bool written = co_await connection_.write(out_);
+        if (written) {
+            co_await connection_.linger();
+        }
+    }
+
+    Connection connection_;
+    SessionWorld& world_;
+    std::chrono::steady_clock::time_point head_started_{};
+    std::string out_;
+};
+
+}  // namespace
+
+asio::awaitable<void> serve_connection(asio::ip::tcp::socket socket, IoThread& thread, SessionWorld& world) {
+    Session session{std::move(socket), thread, world};
+    co_await session.run();
+}
+
+asio::awaitable<void> turn_away(asio::ip::tcp::socket socket, IoThread& thread) {
+    Connection connection{std::move(socket), thread};
+    std::string out;
+    append_response(out, answer({503, "overloaded", "There are too many connections."}),
+                    {connection.date_line(), After::Close});
+    const bool written = co_await connection.write(out);
+    if (written) {
+        co_await connection.linger();
+    }
+}
+
+}  // namespace sluice::http

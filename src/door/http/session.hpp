@@ -1,0 +1,26 @@
+#pragma once
+
+#include <boost/asio/awaitable.hpp>
+#include <boost/asio/ip/tcp.hpp>
+
+#include "door/http/body_budget.hpp"
+#include "door/http/connection.hpp"
+
+namespace sluice::http {
+
+// What all sessions of a server share.
+struct SessionWorld {
+    ServerOptions options;
+    ServerWorld world;
+    BodyBudget large_bodies;
+};
+
+// Serves one client until it leaves, errs, or the server drains. Requests are answered one after the other,
+// in order, so that what a client sends ahead waits in its own socket.
+boost::asio::awaitable<void> serve_connection(boost::asio::ip::tcp::socket socket, IoThread& thread,
+                                              SessionWorld& world);
+
+// Tells a client that there are too many already.
+boost::asio::awaitable<void> turn_away(boost::asio::ip::tcp::socket socket, IoThread& thread);
+
+}  // namespace sluice::http

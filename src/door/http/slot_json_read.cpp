@@ -1,0 +1,305 @@
+#include <algorithm>
+#include <array>
+
+#include <boost/json/value.hpp>
+
+#include "base/iso8601.hpp"
+#include "door/http/slot_json.hpp"
+
+namespace sluice::http {
+namespace {
+
+namespace json = boost::json;
+
+constexpr std::int64_t kLookaheadMax = 1'000'000'000;
+
+std::string_view view(const json::string& text) { return {text.data(), text.size()}; }
+
+Problem bad(std::string_view code, std::string detail) { return {400, code, std::move(detail)}; }
+
+Problem bad_field(std::string_view code, std::string_view field, std::string_view why) {
+    return bad(code, std::string{field} + " " + std::string{why});
+}
+
+// Refuses fields whose capability is not built: accepting and ignoring them would be a lie.
+std::optional<Problem> check_supported(const json::object& body) {
+    constexpr std::array<std::string_view, 5> kLater{"configNames", "target", "payload", "maxPerSecond",
+                                                     "calendar"};
+    for (const std::string_view field : kLater) {
+        if (body.if_contains(field) != nullptr) {
+            return bad_field("not_supported", field, "is not supported by this version.");
+        }
+    }
+    return std::nullopt;
+}
+
+// The text of a field, or nothing when it is absent. A field of another type is `code`.
+Result<std::optional<std::string_view>, Problem> read_text(const json::object& body, std::string_view field,
+                                                           std::string_view code) {
+    const json::value* value = body.if_contains(field);
+    if (value == nullptr) {
+        return std::optional<std::string_view>{};
+    }
+    if (!value->is_string()) {
+        return Unexpected{bad_field(code, field, "must be a string.")};
+    }
+    return std::optional{view(value->get_string())};
+}
+
+struct IntegerRange {
+    std::int64_t min;
+    std::int64_t max;
+};
+
+// A whole number, or nothing when the field is absent. Neither 1.0, 1e2, "5" nor null is one.
+Result<std::optional<std::int64_t>, Problem> read_integer(const json::object& body, std::string_view field,
+                                                          IntegerRange range) {
+    const json::value* value = body.if_contains(field);
+    if (value == nullptr) {
+        return std::optional<std::int64_t>{};
+    }
+    const bool fits = value->is_int64() && value->get_int64() >= range.min && value->get_int64() <= range.max;
+    if (!fits) {
+        return Unexpected{bad_field("invalid_number", field,
+                                    "must be a whole number from " + std::to_string(range.min) + " to " +
+                                        std::to_string(range.max) + ".")};
+    }
+    return std::optional{value->get_int64()};
+}
+
+Result<std::optional<Duration>, Problem> read_duration(const json::object& body, std::string_view field) {
+    const auto text = read_text(body, field, "invalid_duration");
+    if (!text) {
+        return Unexpected{text.error()};
+    }
+    if (!*text) {
+        return std::optional<Duration>{};
+    }
+    const auto duration = parse_duration(**text);
+    if (!duration) {
+        return Unexpected{
+            bad_field("invalid_duration", field,
+                      "must be an ISO-8601 duration of days, hours, minutes and seconds, positive, in "
+                      "whole milliseconds, at most P31D.")};
+    }
+    return std::optional{*duration};
+}
+
+Result<ConfigName, Problem> read_config_name_or(const json::object& body, std::string_view field,
+                                                const std::optional<ConfigName>& otherwise) {
+    const auto text = read_text(body, field, "invalid_config_name");
+    if (!text) {
+        return Unexpected{text.error()};
+    }
+    if (!*text && otherwise) {
+        return *otherwise;
+    }
+    return read_config_name(text->value_or(""));
+}
+
+Result<SlotAsk, Problem> read_ask(const json::object& body, const BodyDefaults& defaults) {
+    SlotAsk ask;
+    if (body.if_contains("requestedTime") != nullptr || !defaults.requested) {
+        const auto requested = read_time(body, "requestedTime", defaults.latest);
+        if (!requested) {
+            return Unexpected{requested.error()};
+        }
+        ask.requested = *requested;
+    } else {
+        ask.requested = *defaults.requested;
+    }
+    const auto weight = read_integer(body, "weight", {1, kMaxPerWindowLimit});
+    if (!weight) {
+        return Unexpected{weight.error()};
+    }
+    ask.weight = static_cast<Places>(weight->value_or(1));
+    const auto max_delay = read_duration(body, "maxDelay");
+    if (!max_delay) {
+        return Unexpected{max_delay.error()};
+    }
+    ask.max_delay = *max_delay;
+    return ask;
+}
+
+Result<Duration, Problem> read_window_size(const json::object& body) {
+    const auto iso = read_duration(body, "windowSize");
+    if (!iso) {
+        return Unexpected{iso.error()};
+    }
+    const auto seconds = read_integer(
+        body, "windowSizeSecs", {1, std::chrono::duration_cast<std::chrono::seconds>(kDurationMax).count()});
+    if (!seconds) {
+        return Unexpected{seconds.error()};
+    }
+    if (!*iso && !*seconds) {
+        return Unexpected{bad("invalid_duration", "windowSize is missing.")};
+    }
+    const Duration size = *iso ? **iso : std::chrono::seconds{**seconds};
+    if (*seconds && size != std::chrono::seconds{**seconds}) {
+        return Unexpected{bad("invalid_duration", "windowSize and windowSizeSecs disagree.")};
+    }
+    return size;
+}
+
+std::optional<Problem> check_spread(const json::object& body) {
+    const auto spread = read_text(body, "spread", "invalid_spread");
+    if (!spread) {
+        return spread.error();
+    }
+    if (*spread == "stratified") {
+        return bad("not_supported", "spread 'stratified' is not supported by this version.");
+    }
+    if (*spread && *spread != "random") {
+        return bad("invalid_spread", "spread must be 'random'.");
+    }
+    return std::nullopt;
+}
+
+std::optional<Problem> check_known_config_fields(const json::object& body) {
+    constexpr std::array<std::string_view, 7> kKnown{
+        "configName", "maxPerWindow", "windowSize", "windowSizeSecs", "pool", "spread", "maxLookahead"};
+    for (const auto& field : body) {
+        if (std::find(kKnown.begin(), kKnown.end(), std::string_view{field.key()}) == kKnown.end()) {
+            return bad_field("unknown_field", std::string_view{field.key()}, "is not a field of a config.");
+        }
+    }
+    return std::nullopt;
+}
+
+}  // namespace
+
+Result<EventId, Problem> read_event_id(std::string_view text) {
+    auto id = EventId::make(text);
+    if (!id) {
+        return Unexpected{
+            bad("invalid_event_id", "eventId must be 1 to 255 bytes of UTF-8 without control characters.")};
+    }
+    return *std::move(id);
+}
+
+Result<ConfigName, Problem> read_config_name(std::string_view text) {
+    auto name = ConfigName::make(text);
+    if (!name) {
+        return Unexpected{bad("invalid_config_name",
+                              "configName must be 1 to 128 bytes of UTF-8 without control characters.")};
+    }
+    return *std::move(name);
+}
+
+Result<Instant, Problem> read_time(std::string_view field, std::string_view text, Instant latest) {
+    const auto instant = parse_instant(text);
+    if (!instant && instant.error() == TimeError::Malformed) {
+        return Unexpected{bad_field("invalid_time", field,
+                                    "must be an ISO-8601 time with an offset, like 2025-06-01T12:00:00Z.")};
+    }
+    if (!instant || *instant > latest) {
+        return Unexpected{bad_field("time_out_of_range", field, "must lie from 1970 to ten years ahead.")};
+    }
+    return *instant;
+}
+
+Result<Instant, Problem> read_time(const json::object& body, std::string_view field, Instant latest) {
+    const auto text = read_text(body, field, "invalid_time");
+    if (!text) {
+        return Unexpected{text.error()};
+    }
+    if (!*text) {
+        return Unexpected{bad_field("invalid_time", field, "is missing.")};
+    }
+    return read_time(field, **text, latest);
+}
+
+std::optional<std::string_view> claimed_event_id(const json::object& body) {
+    const json::value* id = body.if_contains("eventId");
+    return id != nullptr && id->is_string() ? std::optional{view(id->get_string())} : std::nullopt;
+}
+
+Result<bool, Problem> read_flag(const json::object& body, std::string_view field) {
+    const json::value* value = body.if_contains(field);
+    if (value != nullptr && !value->is_bool()) {
+        return Unexpected{bad_field("invalid_flag", field, "must be true or false.")};
+    }
+    return value != nullptr && value->get_bool();
+}
+
+Result<AssignSlot, Problem> read_assignment(const json::object& body, const BodyDefaults& defaults) {
+    const auto text = read_text(body, "eventId", "invalid_event_id");
+    if (!text) {
+        return Unexpected{text.error()};
+    }
+    auto event_id = read_event_id(text->value_or(""));
+    if (!event_id) {
+        return Unexpected{event_id.error()};
+    }
+    if (auto problem = check_supported(body)) {
+        return Unexpected{*std::move(problem)};
+    }
+    auto name = read_config_name_or(body, "configName", defaults.config_name);
+    if (!name) {
+        return Unexpected{name.error()};
+    }
+    const auto ask = read_ask(body, defaults);
+    if (!ask) {
+        return Unexpected{ask.error()};
+    }
+    return AssignSlot{*std::move(event_id), *std::move(name), *ask};
+}
+
+Result<QuoteRequest, Problem> read_quote(const json::object& body, const BodyDefaults& defaults) {
+    if (body.if_contains("eventId") != nullptr) {
+        auto assignment = read_assignment(body, defaults);
+        if (!assignment) {
+            return Unexpected{assignment.error()};
+        }
+        return QuoteRequest{std::move(assignment->event_id), std::move(assignment->config_name),
+                            assignment->ask};
+    }
+    if (auto problem = check_supported(body)) {
+        return Unexpected{*std::move(problem)};
+    }
+    auto name = read_config_name_or(body, "configName", defaults.config_name);
+    if (!name) {
+        return Unexpected{name.error()};
+    }
+    const auto ask = read_ask(body, defaults);
+    if (!ask) {
+        return Unexpected{ask.error()};
+    }
+    return QuoteRequest{std::nullopt, *std::move(name), *ask};
+}
+
+Result<ConfigDraft, Problem> read_config(const json::object& body) {
+    for (auto check : {check_supported, check_known_config_fields, check_spread}) {
+        if (auto problem = check(body)) {
+            return Unexpected{*std::move(problem)};
+        }
+    }
+    auto name = read_config_name_or(body, "configName", std::nullopt);
+    if (!name) {
+        return Unexpected{name.error()};
+    }
+    auto pool = read_config_name_or(body, "pool", *name);
+    if (!pool) {
+        return Unexpected{
+            bad("invalid_pool", "pool must be 1 to 128 bytes of UTF-8 without control characters.")};
+    }
+    const auto max = read_integer(body, "maxPerWindow", {1, kMaxPerWindowLimit});
+    if (!max) {
+        return Unexpected{max.error()};
+    }
+    if (!*max) {
+        return Unexpected{bad("invalid_number", "maxPerWindow is missing.")};
+    }
+    const auto window_size = read_window_size(body);
+    if (!window_size) {
+        return Unexpected{window_size.error()};
+    }
+    const auto lookahead = read_integer(body, "maxLookahead", {0, kLookaheadMax});
+    if (!lookahead) {
+        return Unexpected{lookahead.error()};
+    }
+    return ConfigDraft{*name, static_cast<Places>(**max), *window_size, *PoolName::make(pool->text()),
+                       *lookahead};
+}
+
+}  // namespace sluice::http

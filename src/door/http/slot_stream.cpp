@@ -1,0 +1,292 @@
+#include "door/http/slot_stream.hpp"
+
+#include <charconv>
+#include <deque>
+#include <memory>
+
+#include <boost/asio/experimental/awaitable_operators.hpp>
+#include <boost/asio/redirect_error.hpp>
+#include <boost/asio/steady_timer.hpp>
+#include <boost/asio/this_coro.hpp>
+#include <boost/beast/http/buffer_body.hpp>
+#include <boost/beast/http/parser.hpp>
+
+#include "door/http/await_service.hpp"
+#include "door/http/json_body.hpp"
+#include "door/http/line_splitter.hpp"
+#include "door/http/response_text.hpp"
+
+namespace sluice::http {
+namespace {
+
+namespace asio = boost::asio;
+namespace beast_http = boost::beast::http;
+
+using Parser = beast_http::request_parser<beast_http::buffer_body>;
+
+constexpr std::size_t kPiece = 64 * 1024;
+constexpr std::size_t kEventsPerGroup = 256;
+constexpr std::size_t kGroupsMax = 4;  // Under way at once: enough that reading, storing and writing overlap.
+
+// Lets one coroutine wait until another has changed something. Both belong to one io thread.
+class Signal {
+public:
+    explicit Signal(const asio::any_io_executor& executor) : timer_{executor} {}
+
+    asio::awaitable<void> wait() {
+        timer_.expires_at(asio::steady_timer::time_point::max());
+        boost::system::error_code ignored;
+        co_await timer_.async_wait(asio::redirect_error(asio::use_awaitable, ignored));
+    }
+    void raise() { timer_.cancel(); }
+
+private:
+    asio::steady_timer timer_;
+};
+
+// Lines that travel together. Each is an event on its way, or an answer already.
+struct Group {
+    struct Item {
+        std::optional<std::string> failed;  // The whole answer line of what was no event.
+    };
+    std::vector<Item> items;
+    AssignEach command;
+    std::vector<std::string> event_ids;
+    EachOutcome outcomes;
+    bool done = false;
+};
+
+class SlotStream : public std::enable_shared_from_this<SlotStream> {
+public:
+    SlotStream(Connection& connection, SessionWorld& world, const asio::any_io_executor& executor)
+        : connection_{connection}, world_{world}, executor_{executor}, room_{executor}, ready_{executor} {
+        parser_.body_limit(boost::none);
+        parser_.header_limit(kHeadBytesMax);
+        parser_.eager(true);
+    }
+
+    asio::awaitable<bool> run(bool expects_continue) {
+        if (!put_unread() || !parser_.is_header_done()) {
+            co_return false;
+        }
+        std::string opening = expects_continue ? "HTTP/1.1 100 Continue\r\n\r\n" : "";
+        opening += "HTTP/1.1 200 OK\r\n" + connection_.date_line() +
+                   "Content-Type: application/x-ndjson\r\nTransfer-Encoding: chunked\r\n\r\n";
+        const bool opened = co_await connection_.write(opening);
+        if (!opened) {
+            co_return false;
+        }
+        using asio::experimental::awaitable_operators::operator&&;
+        co_await (read_events() && write_answers());
+        co_return !failed_ && parser_.keep_alive() && !connection_.draining();
+    }
+
+private:
+    asio::awaitable<void> read_events() {
+        split_scratch();
+        while (!failed_ && !parser_.is_done()) {
+            while (!failed_ && groups_.size() >= kGroupsMax) {
+                co_await room_.wait();
+            }
+            if (failed_) {
+                break;
+            }
+            if (connection_.unread().empty() || starved_) {
+                flush();
+                const bool got_more = co_await connection_.read_more(kPiece, world_.options.receive_timeout);
+                if (!got_more) {
+                    fail();
+                    break;
+                }
+            }
+            if (!put_unread()) {
+                fail();
+                break;
+            }
+            split_scratch();
+        }
+        if (!failed_) {
+            splitter_.end([this](std::string_view line) { add(line); }, [this] { add_too_long(); });
+            flush();
+        }
+        finished_ = true;
+        ready_.raise();
+    }
+
+    asio::awaitable<void> write_answers() {
+        std::string out;
+        for (;;) {
+            while (!failed_ && !(groups_.empty() ? finished_ : groups_.front()->done)) {
+                co_await ready_.wait();
+            }
+            if (failed_) {
+                co_return;
+            }
+            out.clear();
+            while (!groups_.empty() && groups_.front()->done) {
+                append_chunk(out, *groups_.front());
+                groups_.pop_front();
+            }
+            const bool last = finished_ && groups_.empty();
+            if (last) {
+                out += "0\r\n\r\n";
+            }
+            room_.raise();
+            const bool written = co_await connection_.write(out);
+            if (!written) {
+                fail();
+                co_return;
+            }
+            if (last) {
+                co_return;
+            }
+        }
+    }
+
+    // Gives the parser what was read; the body's bytes are then in scratch_. False: the body is broken.
+    bool put_unread() {
+        parser_.get().body() = {scratch_.data(), scratch_.size(), true};
+        boost::system::error_code error;
+        const std::string_view bytes = connection_.unread();
+        const std::size_t used = parser_.put(asio::buffer(bytes.data(), bytes.size()), error);
+        connection_.consume(used);
+        starved_ = error == beast_http::error::need_more;
+        scratch_used_ = scratch_.size() - parser_.get().body().size;
+        return !error || starved_ || error == beast_http::error::need_buffer;
+    }
+
+    void split_scratch() {
+        splitter_.feed(
+            {scratch_.data(), scratch_used_}, [this](std::string_view line) { add(line); },
+            [this] { add_too_long(); });
+        scratch_used_ = 0;
+    }
+
+    void add(std::string_view line) {
+        const JsonBody body{line};
+        if (body.object() == nullptr) {
+            return add_failed(std::nullopt, JsonBody::malformed());
+        }
+        auto assignment = read_assignment(*body.object(), body_defaults(world_.world));
+        if (!assignment) {
+            return add_failed(claimed_event_id(*body.object()), assignment.error());
+        }
+        current().items.push_back({});
+        current().command.events.push_back(*std::move(assignment));
+        flush_if_full();
+    }
+
+    void add_failed(std::optional<std::string_view> event_id, const Problem& problem) {
+        std::string answer;
+        append_failed(answer, event_id, problem);
+        current().items.push_back({std::move(answer)});
+        flush_if_full();
+    }
+
+    void add_too_long() {
+        add_failed(std::nullopt, {413, "line_too_long", "The line is longer than 64 KiB."});
+    }
+
+    Group& current() {
+        if (!current_) {
+            current_ = std::make_shared<Group>();
+        }
+        return *current_;
+    }
+
+    void flush_if_full() {
+        if (current_->items.size() >= kEventsPerGroup) {
+            flush();
+        }
+    }
+
+    // Sends the current group on its way.
+    void flush() {
+        if (!current_) {
+            return;
+        }
+        const auto group = std::exchange(current_, nullptr);
+        groups_.push_back(group);
+        if (group->command.events.empty()) {
+            group->done = true;
+            return ready_.raise();
+        }
+        for (const AssignSlot& event : group->command.events) {
+            group->event_ids.push_back(event.event_id.text());
+        }
+        world_.world.slots.execute(
+            std::move(group->command),
+            [self = shared_from_this(), group](SlotReply reply) mutable {
+                const auto executor = self->executor_;
+                asio::post(executor, [self = std::move(self), group, reply = std::move(reply)]() mutable {
+                    group->outcomes = std::get<EachOutcome>(std::move(reply));
+                    group->done = true;
+                    self->ready_.raise();
+                });
+            },
+            WhenFull::WaitForRoom);
+    }
+
+    static void append_chunk(std::string& out, const Group& group) {
+        std::string lines;
+        std::size_t next = 0;
+        for (const Group::Item& item : group.items) {
+            if (item.failed) {
+                lines += *item.failed;
+            } else if (const SlotOutcome& outcome = group.outcomes[next]; outcome) {
+                append_slot(lines, outcome->slot);
+                ++next;
+            } else {
+                append_failed(lines, group.event_ids[next], to_problem(outcome.error()));
+                ++next;
+            }
+            lines += '\n';
+        }
+        std::array<char, 16> size{};
+        const auto end = std::to_chars(size.data(), size.data() + size.size(), lines.size(), 16).ptr;
+        out.append(size.data(), end);
+        out += "\r\n" + lines + "\r\n";
+    }
+
+    // Nobody is there to talk to any more: both sides end.
+    void fail() {
+        failed_ = true;
+        connection_.abort();
+        room_.raise();
+        ready_.raise();
+    }
+
+    Connection& connection_;
+    SessionWorld& world_;
+    asio::any_io_executor executor_;
+    Parser parser_;
+    std::vector<char> scratch_ = std::vector<char>(kPiece);
+    std::size_t scratch_used_ = 0;
+    LineSplitter splitter_;
+    std::shared_ptr<Group> current_;             // Being filled.
+    std::deque<std::shared_ptr<Group>> groups_;  // Under way, in order.
+    Signal room_;                                // Raised when groups_ shrank.
+    Signal ready_;                               // Raised when a group is done, or the input is.
+    bool starved_ = false;                       // The parser needs more than it was given.
+    bool finished_ = false;                      // All input was read.
+    bool failed_ = false;
+};
+
+}  // namespace
+
+asio::awaitable<bool> stream_slots(Connection& connection, const RequestHead& head, SessionWorld& world) {
+    if (head.http_1_0) {
+        std::string out;
+        append_response(out, answer({505, "version_not_supported", "A stream needs HTTP/1.1."}),
+                        {connection.date_line(), After::Close});
+        co_await connection.write(out);
+        co_return false;
+    }
+    // Shared with the completions of what is under way: the service may finish them after the client has
+    // left.
+    const auto executor = co_await asio::this_coro::executor;
+    const auto stream = std::make_shared<SlotStream>(connection, world, executor);
+    co_return co_await stream->run(head.expects_continue);
+}
+
+}  // namespace sluice::http

@@ -1,0 +1,33 @@
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+#include "base/result.hpp"
+
+namespace sluice {
+
+struct HostPort {
+    std::string host;  // A name or an address, without the brackets of IPv6.
+    std::uint16_t port = 0;
+
+    bool operator==(const HostPort&) const = default;
+
+    // As written on the command line: [::1]:8080.
+    [[nodiscard]] std::string text() const;
+};
+
+// Reads `host:port` or `[v6]:port`. Fails with one sentence.
+Result<HostPort, std::string> parse_host_port(std::string_view text);
+
+// Reads `http://host[:port][/]`, the address of a running server. Fails with one sentence.
+Result<HostPort, std::string> parse_server_url(std::string_view text);
+
+// Turns the host into a numeric address to listen on. Fails with one sentence when the name has none.
+Result<HostPort, std::string> resolve_listener(const HostPort& listener);
+
+// True when only this machine can reach the address. REQUIRES: the host is a numeric address.
+bool is_loopback(const HostPort& listener);
+
+}  // namespace sluice

@@ -1,0 +1,32 @@
+#include "main/json_text.hpp"
+
+#include "main/utf8_walk.hpp"
+
+namespace sluice {
+
+std::string json_string(std::string_view text) {
+    constexpr std::string_view kHex = "0123456789abcdef";
+    std::string quoted = "\"";
+    while (!text.empty()) {
+        const Utf8Step step = next_character(text);
+        if (!step.valid) {
+            quoted += "\\ufffd";
+        } else if (step.character == '"' || step.character == '\\') {
+            quoted += '\\';
+            quoted += step.bytes;
+        } else if (step.character == '\n') {
+            quoted += "\\n";
+        } else if (step.control()) {
+            quoted += "\\u";
+            for (int shift = 12; shift >= 0; shift -= 4) {
+                quoted += kHex[(static_cast<unsigned>(step.character) >> static_cast<unsigned>(shift)) & 15U];
+            }
+        } else {
+            quoted += step.bytes;
+        }
+        text.remove_prefix(step.bytes.size());
+    }
+    return quoted + "\"";
+}
+
+}  // namespace sluice

@@ -1,0 +1,37 @@
+#pragma once
+
+#include <concepts>
+#include <string>
+#include <string_view>
+
+namespace sluice {
+
+// The text as a JSON string, with its quotes. Bytes that are not UTF-8 become U+FFFD.
+std::string json_string(std::string_view text);
+
+// Builds an object field by field: JsonObject{}.text("eventId", id).number("weight", 2).done().
+class JsonObject {
+public:
+    JsonObject& text(std::string_view name, std::string_view value) { return raw(name, json_string(value)); }
+
+    template <std::integral Number>
+    JsonObject& number(std::string_view name, Number value) {
+        return raw(name, std::to_string(value));
+    }
+
+    // `json` is JSON already.
+    JsonObject& raw(std::string_view name, std::string_view json) {
+        fields_ += fields_.empty() ? "" : ",";
+        fields_ += json_string(name);
+        fields_ += ':';
+        fields_ += json;
+        return *this;
+    }
+
+    [[nodiscard]] std::string done() const { return "{" + fields_ + "}"; }
+
+private:
+    std::string fields_;
+};
+
+}  // namespace sluice

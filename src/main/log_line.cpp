@@ -1,0 +1,88 @@
+#include "main/log_line.hpp"
+
+#include "base/iso8601.hpp"
+#include "main/json_text.hpp"
+#include "main/utf8_walk.hpp"
+
+namespace sluice {
+namespace {
+
+constexpr std::string_view kHex = "0123456789abcdef";
+
+void append_hex(std::string& line, unsigned number, int digits) {
+    for (int shift = (digits - 1) * 4; shift >= 0; shift -= 4) {
+        line += kHex[(number >> static_cast<unsigned>(shift)) & 15U];
+    }
+}
+
+void append_escape(std::string& line, const Utf8Step& step) {
+    switch (step.character) {
+        case '\n': line += "\\n"; return;
+        case '\r': line += "\\r"; return;
+        case '\t': line += "\\t"; return;
+        default: break;
+    }
+    const auto byte = static_cast<unsigned char>(step.bytes.front());
+    const bool as_byte = !step.valid || step.character < 0x80;
+    line += as_byte ? "\\x" : "\\u";
+    append_hex(line, as_byte ? byte : static_cast<unsigned>(step.character), as_byte ? 2 : 4);
+}
+
+void append_escaped(std::string& line, std::string_view text) {
+    while (!text.empty()) {
+        const Utf8Step step = next_character(text);
+        if (!step.valid || step.control()) {
+            append_escape(line, step);
+        } else {
+            line += step.bytes;
+        }
+        text.remove_prefix(step.bytes.size());
+    }
+}
+
+// Cut between two characters.
+std::string_view shortened(std::string_view message) {
+    if (message.size() <= kLogMessageMax) {
+        return message;
+    }
+    std::size_t size = kLogMessageMax;
+    while (size > kLogMessageMax - 4 && (static_cast<unsigned char>(message[size]) & 0xC0U) == 0x80) {
+        --size;
+    }
+    return message.substr(0, size);
+}
+
+std::string_view level_name(LogLevel level) {
+    switch (level) {
+        case LogLevel::Debug: return "DEBUG";
+        case LogLevel::Info: return "INFO";
+        case LogLevel::Warn: return "WARN";
+        case LogLevel::Error: break;
+    }
+    return "ERROR";
+}
+
+}  // namespace
+
+std::string text_line(const LogEntry& entry) {
+    constexpr std::size_t kLevelWidth = 5;
+    std::string line = format_instant(entry.time);
+    line += ' ';
+    line += level_name(entry.level);
+    line.append(kLevelWidth - level_name(entry.level).size() + 1, ' ');
+    append_escaped(line, entry.component);
+    line += " - ";
+    append_escaped(line, shortened(entry.message));
+    return line;
+}
+
+std::string json_line(const LogEntry& entry) {
+    return JsonObject{}
+        .text("time", format_instant(entry.time))
+        .text("level", level_name(entry.level))
+        .text("component", entry.component)
+        .text("message", shortened(entry.message))
+        .done();
+}
+
+}  // namespace sluice

@@ -1,0 +1,123 @@
+#include "main/prometheus_metrics.hpp"
+
+#include <limits>
+#include <sstream>
+
+#include <prometheus/metric_family.h>
+#include <prometheus/text_serializer.h>
+
+#include "main/process_figures.hpp"
+#include "main/version.hpp"
+
+namespace sluice {
+namespace {
+
+using Families = std::vector<prometheus::MetricFamily>;
+using prometheus::MetricType;
+
+struct Title {
+    const char* name;
+    const char* help;
+};
+
+void add_counter(Families& families, Title title, double value) {
+    prometheus::ClientMetric metric;
+    metric.counter.value = value;
+    families.push_back({title.name, title.help, MetricType::Counter, {metric}});
+}
+
+void add_counter(Families& families, Title title, const std::atomic<std::uint64_t>& count) {
+    add_counter(families, title, static_cast<double>(count.load(std::memory_order_relaxed)));
+}
+
+void add_gauge(Families& families, Title title, double value) {
+    prometheus::ClientMetric metric;
+    metric.gauge.value = value;
+    families.push_back({title.name, title.help, MetricType::Gauge, {metric}});
+}
+
+// `unit` is what one of the tally's numbers is worth.
+template <std::size_t N>
+void add_histogram(Families& families, Title title, const Tally<N>& tally, double unit) {
+    prometheus::ClientMetric metric;
+    auto& histogram = metric.histogram;
+    for (std::size_t i = 0; i <= N; ++i) {
+        histogram.sample_count += tally.count(i);
+        const double bound =
+            i < N ? static_cast<double>(tally.bounds()[i]) * unit : std::numeric_limits<double>::infinity();
+        histogram.bucket.push_back({histogram.sample_count, bound});
+    }
+    histogram.sample_sum = static_cast<double>(tally.sum()) * unit;
+    families.push_back({title.name, title.help, MetricType::Histogram, {metric}});
+}
+
+void add_process(Families& families) {
+    const ProcessFigures process = read_process_figures();
+    add_counter(families, {"process_cpu_seconds_total", "Processor time used, in seconds."},
+                process.cpu_seconds);
+    add_gauge(families, {"process_start_time_seconds", "When the process started, in seconds since 1970."},
+              process.start_seconds);
+    add_gauge(families, {"process_resident_memory_bytes", "Memory in use."},
+              static_cast<double>(process.resident_bytes));
+    add_gauge(families, {"process_open_fds", "Files and connections open."},
+              static_cast<double>(process.files_open));
+    add_gauge(families, {"process_max_fds", "Files and connections that may be open."},
+              static_cast<double>(process.files_max));
+    prometheus::ClientMetric build;
+    build.gauge.value = 1;
+    build.label.push_back({"version", std::string{version()}});
+    families.push_back({"sluice_build_info", "Which Sluice this is.", MetricType::Gauge, {build}});
+}
+
+}  // namespace
+
+void PrometheusMetrics::assigned(std::chrono::nanoseconds duration, std::int64_t depth) {
+    bump(assigned_);
+    durations_.add(duration.count());
+    depths_.add(depth);
+}
+
+void PrometheusMetrics::repeated(std::chrono::nanoseconds duration) {
+    bump(repeated_);
+    durations_.add(duration.count());
+}
+
+void PrometheusMetrics::batch_run(std::size_t commands) { batches_.add(static_cast<std::int64_t>(commands)); }
+
+std::string PrometheusMetrics::text(const OutsideFigures& outside) const {
+    constexpr double kNanosecond = 1e-9;
+    Families families;
+    add_histogram(families,
+                  {"rate_limiter_slot_assignment_duration_seconds", "From a request's arrival to its slot."},
+                  durations_, kNanosecond);
+    add_histogram(
+        families,
+        {"rate_limiter_window_lookahead_depth", "Windows between the requested and the assigned one."},
+        depths_, 1);
+    add_counter(families, {"rate_limiter_window_contention_total", "Windows that others held."}, contended_);
+    add_counter(families, {"rate_limiter_config_cache_hits_total", "Configs found in the cache."},
+                cache_hits_);
+    add_counter(families, {"rate_limiter_config_cache_misses_total", "Configs read from the store."},
+                cache_misses_);
+    add_counter(
+        families,
+        {"rate_limiter_slot_assignment_failures_total", "Events for which every window in reach was full."},
+        exhausted_);
+    add_counter(families, {"sluice_slots_assigned_total", "Events that got a slot."}, assigned_);
+    add_counter(families, {"sluice_slots_repeated_total", "Events that had a slot already."}, repeated_);
+    add_counter(families,
+                {"sluice_requests_refused_total", "Requests not run: the queue was full or time was up."},
+                refused_);
+    add_histogram(families, {"sluice_batch_commands", "Requests that one write of the store served."},
+                  batches_, 1);
+    add_counter(families, {"sluice_log_lines_dropped_total", "Log lines lost because too many waited."},
+                static_cast<double>(outside.log_lines_dropped));
+    add_gauge(families, {"sluice_http_connections", "Open HTTP connections."},
+              static_cast<double>(outside.http_connections));
+    add_process(families);
+    std::ostringstream text;
+    prometheus::TextSerializer{}.Serialize(text, families);
+    return text.str();
+}
+
+}  // namespace sluice

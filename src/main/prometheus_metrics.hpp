@@ -1,0 +1,90 @@
+#pragma once
+
+#include <array>
+#include <atomic>
+#include <cstdint>
+#include <string>
+
+#include "app/slots/slot_observer.hpp"
+
+namespace sluice {
+
+// Counts whole numbers by size. A number belongs to the first bucket whose bound it does not exceed; those
+// above all bounds are counted too.
+// Thread safety: all of it.
+template <std::size_t N>
+class Tally {
+public:
+    explicit constexpr Tally(const std::array<std::int64_t, N>& bounds) : bounds_{bounds} {}
+
+    void add(std::int64_t value) {
+        std::size_t bucket = 0;
+        while (bucket < N && value > bounds_[bucket]) {
+            ++bucket;
+        }
+        // Relaxed: each is a plain count that nothing else is ordered by; a reader may see one before the
+        // other.
+        counts_[bucket].fetch_add(1, std::memory_order_relaxed);
+        sum_.fetch_add(value, std::memory_order_relaxed);
+    }
+
+    [[nodiscard]] const std::array<std::int64_t, N>& bounds() const { return bounds_; }
+    [[nodiscard]] std::uint64_t count(std::size_t bucket) const {
+        return counts_[bucket].load(std::memory_order_relaxed);
+    }
+    [[nodiscard]] std::int64_t sum() const { return sum_.load(std::memory_order_relaxed); }
+
+private:
+    const std::array<std::int64_t, N> bounds_;
+    std::array<std::atomic<std::uint64_t>, N + 1> counts_{};
+    std::atomic<std::int64_t> sum_{0};
+};
+
+// Figures that others keep, at the moment of asking.
+struct OutsideFigures {
+    std::uint64_t log_lines_dropped = 0;
+    std::uint64_t http_connections = 0;
+};
+
+// What operators measure, in Prometheus's text form. Every series is there from the start.
+// The counting is its own: prometheus::Histogram::Observe takes a lock, which a reader of the metrics holds
+// while it copies, and two of them would lie on the path of every assignment.
+// Thread safety: all of it.
+class PrometheusMetrics final : public SlotMetrics {
+public:
+    void assigned(std::chrono::nanoseconds duration, std::int64_t depth) override;
+    void repeated(std::chrono::nanoseconds duration) override;
+    void exhausted() override { bump(exhausted_); }
+    void contended() override { bump(contended_); }
+    void refused() override { bump(refused_); }
+    void batch_run(std::size_t commands) override;
+    void config_cache_hit() override { bump(cache_hits_); }
+    void config_cache_miss() override { bump(cache_misses_); }
+
+    [[nodiscard]] std::string text(const OutsideFigures& outside) const;
+
+private:
+    using Count = std::atomic<std::uint64_t>;
+    // Relaxed: see Tally.
+    static void bump(Count& count) { count.fetch_add(1, std::memory_order_relaxed); }
+
+    static constexpr std::int64_t kMicrosecond = 1'000;
+    static constexpr std::int64_t kMillisecond = 1'000'000;
+    static constexpr std::int64_t kSecond = 1'000'000'000;
+
+    Tally<15> durations_{{100 * kMicrosecond, 250 * kMicrosecond, 500 * kMicrosecond, kMillisecond,
+                          2'500 * kMicrosecond, 5 * kMillisecond, 10 * kMillisecond, 25 * kMillisecond,
+                          50 * kMillisecond, 100 * kMillisecond, 250 * kMillisecond, 500 * kMillisecond,
+                          kSecond, 2'500 * kMillisecond, 5 * kSecond}};
+    Tally<15> depths_{{0, 1, 2, 5, 10, 20, 50, 100, 200, 500, 1'000, 2'000, 5'000, 10'000, 100'000}};
+    Tally<10> batches_{{1, 2, 4, 8, 16, 32, 64, 128, 256, 1'024}};
+    Count assigned_{0};
+    Count repeated_{0};
+    Count exhausted_{0};
+    Count contended_{0};
+    Count refused_{0};
+    Count cache_hits_{0};
+    Count cache_misses_{0};
+};
+
+}  // namespace sluice

@@ -1,0 +1,199 @@
+#include "main/serve.hpp"
+
+#include <atomic>
+#include <csignal>
+#include <ostream>
+#include <random>
+
+#include <pthread.h>
+
+#include "app/slots/slot_ledger.hpp"
+#include "app/slots/slot_service.hpp"
+#include "door/http/http_server.hpp"
+#include "main/daemon_log.hpp"
+#include "main/data_folder.hpp"
+#include "main/process_figures.hpp"
+#include "main/prometheus_metrics.hpp"
+#include "main/settings.hpp"
+#include "main/version.hpp"
+#include "store/memory/memory_slot_tables.hpp"
+
+namespace sluice {
+namespace {
+
+constexpr std::string_view kComponent = "Sluice";
+constexpr std::chrono::seconds kDrainPatience{10};
+
+// The signals that the daemon waits for, kept from every thread, so that nothing ever runs inside a handler.
+class Signals {
+public:
+    // REQUIRES: called before any other thread starts, because threads inherit what is blocked.
+    Signals() {
+        ::sigemptyset(&awaited_);
+        for (const int signal : {SIGTERM, SIGINT, SIGHUP}) {
+            ::sigaddset(&awaited_, signal);
+            std::signal(signal, SIG_DFL);
+        }
+        std::signal(SIGPIPE, SIG_IGN);
+        ::pthread_sigmask(SIG_BLOCK, &awaited_, nullptr);
+    }
+
+    int wait() const {
+        int signal = 0;
+        ::sigwait(&awaited_, &signal);
+        return signal;
+    }
+
+    // From now on SIGTERM and SIGINT end the process at once.
+    static void let_through() {
+        sigset_t ending{};
+        ::sigemptyset(&ending);
+        ::sigaddset(&ending, SIGTERM);
+        ::sigaddset(&ending, SIGINT);
+        ::pthread_sigmask(SIG_UNBLOCK, &ending, nullptr);
+    }
+
+private:
+    sigset_t awaited_{};
+};
+
+Result<std::unique_ptr<SlotTables>, std::string> open_tables(const Settings& settings) {
+    if (settings.store == StoreKind::Memory) {
+        return make_memory_slot_tables();
+    }
+    if (const auto prepared = prepare_data_folder(settings.data); !prepared) {
+        return Unexpected{prepared.error()};
+    }
+    return open_data_folder(settings.data);
+}
+
+std::uint64_t random_seed() {
+    std::random_device device;
+    return (std::uint64_t{device()} << 32U) | device();
+}
+
+// All that runs, in the order in which it is taken down again from the bottom.
+class Daemon {
+public:
+    explicit Daemon(const Settings& settings)
+        : settings_{settings}, log_{make_daemon_log(settings.log_level, settings.log_format, clock_)} {}
+
+    Result<void, std::string> start(const HostPort& listener) {
+        if (!settings_.token_file.empty()) {
+            if (const auto loaded = gate_.load(settings_.token_file); !loaded) {
+                return Unexpected{loaded.error()};
+            }
+        }
+        auto tables = open_tables(settings_);
+        if (!tables) {
+            return Unexpected{tables.error()};
+        }
+        store_ = make_slot_ledger(std::move(*tables),
+                                  {settings_.config_cache_ttl, settings_.strict, random_seed()},
+                                  {clock_, metrics_, *log_});
+        SlotServiceOptions options;
+        options.batch_max = settings_.batch_max;
+        slots_ = std::make_unique<SlotService>(options, SlotServiceWorld{*store_, metrics_, *log_});
+        return listen(listener);
+    }
+
+    void run(const Signals& signals) {
+        while (signals.wait() == SIGHUP) {
+            reload();
+        }
+        log_->write(LogLevel::Info, kComponent, "Draining; a second signal ends the process at once");
+        Signals::let_through();
+        server_->drain(kDrainPatience);
+        slots_->stop();
+        log_->write(LogLevel::Info, kComponent, "Stopped");
+    }
+
+private:
+    Result<void, std::string> listen(const HostPort& listener) {
+        http::ServerOptions options;
+        options.host = listener.host;
+        options.port = listener.port;
+        options.io_threads = std::max(1U, std::thread::hardware_concurrency());
+        auto started = http::start_server(options, {*slots_, settings_.default_config, gate_,
+                                                    [this] { return metrics_text(); }, clock_, *log_});
+        if (!started) {
+            return Unexpected{started.error()};
+        }
+        server_ = std::move(*started);
+        open_server_.store(server_.get(), std::memory_order_release);
+        const HostPort reached{listener.host, server_->port()};
+        const std::string store =
+            settings_.store == StoreKind::Memory ? "store memory" : "store embedded in " + settings_.data;
+        log_->announce(kComponent, "Sluice is ready on http://" + reached.text() + ", " + store);
+        return {};
+    }
+
+    std::string metrics_text() const {
+        // Acquire, with the release of listen(): a request may come before the server is ours.
+        const http::Server* server = open_server_.load(std::memory_order_acquire);
+        return metrics_.text({log_->lines_dropped(), server == nullptr ? 0 : server->connections_approx()});
+    }
+
+    void reload() {
+        if (settings_.token_file.empty()) {
+            log_->write(LogLevel::Info, kComponent, "Asked to reload, but there is no token file");
+            return;
+        }
+        const auto loaded = gate_.load(settings_.token_file);
+        if (loaded) {
+            log_->write(LogLevel::Info, kComponent, "Reloaded the token from " + settings_.token_file);
+        } else {
+            log_->write(LogLevel::Error, kComponent, loaded.error() + " The token in force stays");
+        }
+    }
+
+    const Settings& settings_;
+    SystemClock clock_;
+    std::unique_ptr<DaemonLog> log_;
+    PrometheusMetrics metrics_;
+    std::unique_ptr<SlotStore> store_;
+    std::unique_ptr<SlotService> slots_;
+    http::AdminGate gate_;
+    std::atomic<http::Server*> open_server_{nullptr};
+    std::unique_ptr<http::Server> server_;
+};
+
+ExitCode fail(std::ostream& errors, ExitCode code, const std::string& sentence) {
+    errors << "sluice: " << sentence << std::endl;
+    return code;
+}
+
+}  // namespace
+
+ExitCode serve(const Invocation& invocation, const Environment& variables, std::ostream& out,
+               std::ostream& errors) {
+    const auto in_force = load_settings(invocation.typed, variables);
+    if (!in_force) {
+        return fail(errors, ExitCode::Usage, in_force.error());
+    }
+    if (invocation.has("print-config")) {
+        out << print_settings(*in_force) << std::flush;
+        return ExitCode::Ok;
+    }
+    const Settings& settings = in_force->settings;
+    const auto listener = resolve_listener(settings.listen);
+    if (!listener) {
+        return fail(errors, ExitCode::Usage, listener.error());
+    }
+    if (!is_loopback(*listener) && settings.token_file.empty()) {
+        return fail(
+            errors, ExitCode::Usage,
+            "Others can reach " + settings.listen.text() +
+                ", so that the admin routes need a token: give --token-file, or listen on 127.0.0.1.");
+    }
+    const Signals signals;
+    raise_files_max();
+    Daemon daemon{settings};
+    if (const auto started = daemon.start(*listener); !started) {
+        return fail(errors, ExitCode::Failed, started.error());
+    }
+    daemon.run(signals);
+    return ExitCode::Ok;
+}
+
+}  // namespace sluice

@@ -1,0 +1,291 @@
+#include "main/settings.hpp"
+
+#include <algorithm>
+#include <charconv>
+#include <fstream>
+#include <set>
+
+#include "base/iso8601.hpp"
+#include "main/nearest.hpp"
+#include "main/settings_file.hpp"
+
+namespace sluice {
+namespace {
+
+using Entries = std::map<std::string_view, SettingInForce>;
+using Failure = Unexpected<std::string>;
+
+constexpr std::string_view kPrefix = "SLUICE_";
+constexpr std::string_view kConfigVariable = "SLUICE_CONFIG";
+// Variables of other commands, and of the project's own tools.
+constexpr std::string_view kForeign[] = {kConfigVariable, "SLUICE_SERVER", "SLUICE_SERVICES"};
+
+Failure not_supported(const std::string& name) {
+    return Failure{name + " is not supported by this version yet."};
+}
+
+Failure unknown(const std::string& what, const std::string& name, const std::vector<std::string>& known) {
+    return Failure{what + " '" + name + "' is unknown; the nearest known one is '" + nearest_of(name, known) +
+                   "'."};
+}
+
+Result<std::string, std::string> first_line(const std::string& variable, const std::string& path) {
+    std::ifstream file{path};
+    std::string line;
+    if (!std::getline(file, line)) {
+        return Failure{"The file " + path + " that " + variable + " names cannot be read, or is empty."};
+    }
+    return line;
+}
+
+Result<void, std::string> apply_file(const std::string& path, Entries& entries) {
+    const auto read = read_settings_file(path);
+    if (!read) {
+        return Failure{read.error()};
+    }
+    for (const FileEntry& entry : *read) {
+        const std::string origin = path + ", line " + std::to_string(entry.line);
+        const SettingSpec* spec = find_setting(entry.key);
+        if (spec == nullptr) {
+            std::vector<std::string> known;
+            for (const SettingSpec& setting : settings_table()) {
+                known.emplace_back(setting.key);
+            }
+            return unknown(origin + ": the key", entry.key, known);
+        }
+        if (spec->support == Support::Later) {
+            return not_supported(origin + ": the key '" + entry.key + "'");
+        }
+        if (!entry.single) {
+            return Failure{origin + ": '" + entry.key + "' takes one value, not a list."};
+        }
+        entries.insert_or_assign(spec->key, SettingInForce{spec, entry.value, origin, true});
+    }
+    return {};
+}
+
+bool is_ours(std::string_view variable) {
+    return variable.starts_with(kPrefix) && !variable.starts_with("SLUICE_TEST_") &&
+           std::find(std::begin(kForeign), std::end(kForeign), variable) == std::end(kForeign);
+}
+
+Result<void, std::string> apply_variable(const std::string& name, const std::string& text, Entries& entries) {
+    std::vector<std::string> known{std::string{kConfigVariable}};
+    for (const SettingSpec& spec : settings_table()) {
+        known.push_back(spec.variable());
+        if (name != spec.variable() && name != spec.file_variable()) {
+            continue;
+        }
+        if (spec.support == Support::Later) {
+            return not_supported(name);
+        }
+        auto value =
+            name == spec.variable() ? Result<std::string, std::string>{text} : first_line(name, text);
+        if (!value) {
+            return Failure{value.error()};
+        }
+        entries.insert_or_assign(spec.key, SettingInForce{&spec, *value, name, true});
+        return {};
+    }
+    return unknown("The variable", name, known);
+}
+
+Result<void, std::string> apply_variables(const Environment& variables, Entries& entries) {
+    for (const auto& [name, text] : variables) {
+        if (!is_ours(name) || text.empty()) {
+            continue;
+        }
+        if (const auto applied = apply_variable(name, text, entries); !applied) {
+            return applied;
+        }
+    }
+    for (const SettingSpec& spec : settings_table()) {
+        const std::string from_file = spec.file_variable();
+        if (!from_file.empty() && variables.contains(from_file) && variables.contains(spec.variable())) {
+            return Failure{spec.variable() + " and " + from_file + " are both set; set one of them."};
+        }
+    }
+    return {};
+}
+
+Result<void, std::string> apply_flags(const FlagValues& flags, Entries& entries) {
+    for (const SettingSpec& spec : settings_table()) {
+        const std::string flag = spec.flag();
+        const auto found = flag.empty() ? flags.end() : flags.find(flag.substr(2));
+        if (found == flags.end()) {
+            continue;
+        }
+        if (spec.support == Support::Later) {
+            return not_supported(flag);
+        }
+        entries.insert_or_assign(spec.key, SettingInForce{&spec, found->second, flag, true});
+    }
+    return {};
+}
+
+// Turns texts into values, and keeps the first complaint.
+class Checking {
+public:
+    explicit Checking(const Entries& entries) : entries_{entries} {}
+
+    template <class Value>
+    Value choice(std::string_view key, const std::vector<std::pair<std::string_view, Value>>& choices) {
+        const std::string& given = text(key);
+        std::string listed;
+        for (const auto& [name, value] : choices) {
+            if (given == name) {
+                return value;
+            }
+            listed += (listed.empty() ? "" : ", ") + std::string{name};
+        }
+        fail(key, "'" + mask_secret(given) + "' is none of: " + listed + ".");
+        return choices.front().second;
+    }
+
+    HostPort host_port(std::string_view key) {
+        const auto parsed = parse_host_port(text(key));
+        if (!parsed) {
+            fail(key, parsed.error());
+            return {};
+        }
+        return *parsed;
+    }
+
+    std::string path(std::string_view key) {
+        const SettingInForce& entry = entries_.at(key);
+        if (entry.is_set && (entry.value.empty() || entry.value.find('\0') != std::string::npos)) {
+            fail(key, "an empty path names nothing.");
+        }
+        return entry.value;
+    }
+
+    ConfigName config_name(std::string_view key) {
+        const auto name = ConfigName::make(text(key));
+        if (!name) {
+            fail(key, "a config's name is 1 to 128 bytes of text without control characters.");
+        }
+        return name ? *name : *ConfigName::make("default");
+    }
+
+    Duration duration(std::string_view key) {
+        const auto parsed = parse_duration(text(key));
+        if (!parsed) {
+            fail(key, "'" + text(key) + "' is not a duration like PT5S, at most 31 days.");
+            return {};
+        }
+        return *parsed;
+    }
+
+    std::size_t whole_number(std::string_view key, std::size_t least, std::size_t most) {
+        const std::string& given = text(key);
+        std::size_t number = 0;
+        const auto [end, error] = std::from_chars(given.data(), given.data() + given.size(), number);
+        const bool whole = error == std::errc{} && end == given.data() + given.size();
+        if (!whole || number < least || number > most) {
+            fail(key, "'" + given + "' is not a whole number from " + std::to_string(least) + " to " +
+                          std::to_string(most) + ".");
+        }
+        return number;
+    }
+
+    // Not supported yet: said before anything else about the value.
+    void refuse_later_stores() {
+        const std::string& given = text("store");
+        if (given.starts_with("postgres://") || given.starts_with("postgresql://")) {
+            fail("store", not_supported("postgres://").error);
+        }
+    }
+
+    [[nodiscard]] const std::string& error() const { return error_; }
+
+private:
+    [[nodiscard]] const std::string& text(std::string_view key) const { return entries_.at(key).value; }
+
+    void fail(std::string_view key, const std::string& sentence) {
+        if (!error_.empty()) {
+            return;
+        }
+        const SettingInForce& entry = entries_.at(key);
+        const bool named = entry.origin.find(", line ") != std::string::npos;
+        error_ = entry.origin + (named ? ": " + std::string{key} : std::string{}) + ": " + sentence;
+    }
+
+    const Entries& entries_;
+    std::string error_;
+};
+
+Result<Settings, std::string> check(const Entries& entries) {
+    constexpr std::size_t kBatchMost = 10'000;
+    Checking checking{entries};
+    checking.refuse_later_stores();
+    Settings settings{
+        .listen = checking.host_port("listen"),
+        .data = checking.path("data"),
+        .store = checking.choice<StoreKind>(
+            "store", {{"embedded", StoreKind::Embedded}, {"memory", StoreKind::Memory}}),
+        .token_file = checking.path("tokenFile"),
+        .log_level = checking.choice<LogLevel>("logLevel", {{"debug", LogLevel::Debug},
+                                                            {"info", LogLevel::Info},
+                                                            {"warn", LogLevel::Warn},
+                                                            {"error", LogLevel::Error}}),
+        .log_format =
+            checking.choice<LogFormat>("logFormat", {{"text", LogFormat::Text}, {"json", LogFormat::Json}}),
+        .default_config = checking.config_name("slots.defaultConfig"),
+        .config_cache_ttl = checking.duration("slots.configCacheTtl"),
+        .batch_max = checking.whole_number("slots.batchMax", 1, kBatchMost),
+        .strict = checking.choice<bool>("slots.strict", {{"false", false}, {"true", true}}),
+    };
+    if (!checking.error().empty()) {
+        return Failure{checking.error()};
+    }
+    return settings;
+}
+
+Entries defaults() {
+    Entries entries;
+    for (const SettingSpec& spec : settings_table()) {
+        if (spec.support == Support::Built) {
+            entries.emplace(spec.key, SettingInForce{&spec, std::string{spec.default_value}, "default",
+                                                     !spec.default_value.empty()});
+        }
+    }
+    return entries;
+}
+
+std::string settings_path(const FlagValues& flags, const Environment& variables) {
+    if (const auto flag = flags.find("config"); flag != flags.end()) {
+        return flag->second;
+    }
+    const auto variable = variables.find(std::string{kConfigVariable});
+    return variable == variables.end() ? std::string{} : variable->second;
+}
+
+}  // namespace
+
+Result<SettingsInForce, std::string> load_settings(const FlagValues& flags, const Environment& variables) {
+    Entries entries = defaults();
+    if (const std::string path = settings_path(flags, variables); !path.empty()) {
+        if (const auto applied = apply_file(path, entries); !applied) {
+            return Failure{applied.error()};
+        }
+    }
+    if (const auto applied = apply_variables(variables, entries); !applied) {
+        return Failure{applied.error()};
+    }
+    if (const auto applied = apply_flags(flags, entries); !applied) {
+        return Failure{applied.error()};
+    }
+    auto settings = check(entries);
+    if (!settings) {
+        return Failure{settings.error()};
+    }
+    SettingsInForce in_force{std::move(*settings), {}};
+    for (const SettingSpec& spec : settings_table()) {
+        if (const auto found = entries.find(spec.key); found != entries.end()) {
+            in_force.entries.push_back(found->second);
+        }
+    }
+    return in_force;
+}
+
+}  // namespace sluice

@@ -1,0 +1,59 @@
+#pragma once
+
+#include <map>
+#include <string>
+#include <vector>
+
+#include "base/log.hpp"
+#include "base/result.hpp"
+#include "base/time.hpp"
+#include "core/slots/slot.hpp"
+#include "main/environment.hpp"
+#include "main/host_port.hpp"
+#include "main/settings_table.hpp"
+
+namespace sluice {
+
+enum class StoreKind { Embedded, Memory };
+enum class LogFormat { Text, Json };
+
+// What `sluice serve` runs with, checked.
+struct Settings {
+    HostPort listen;
+    std::string data;
+    StoreKind store;
+    std::string token_file;  // Empty: none.
+    LogLevel log_level;
+    LogFormat log_format;
+    ConfigName default_config;
+    Duration config_cache_ttl;
+    std::size_t batch_max;
+    bool strict;
+};
+
+// A setting's text and where it came from: "default", "--listen", "SLUICE_LISTEN", "sluice.yaml, line 3".
+struct SettingInForce {
+    const SettingSpec* spec;
+    std::string value;
+    std::string origin;
+    bool is_set = false;  // False: no value, and no default either.
+};
+
+struct SettingsInForce {
+    Settings settings;
+    std::vector<SettingInForce> entries;  // One per built setting, in the table's order.
+};
+
+// Flags by their names without dashes, as typed: {"listen", "127.0.0.1:0"}.
+using FlagValues = std::map<std::string, std::string>;
+
+// Puts flags, variables, the settings file (flag --config or SLUICE_CONFIG) and defaults together: a flag
+// beats a variable, which beats the file. Variables that do not start with SLUICE_, start with SLUICE_TEST_
+// or belong to other commands are left alone; an empty one counts as not set. Fails with one sentence on
+// whatever is unknown (naming the nearest known), wrong, or not supported yet.
+Result<SettingsInForce, std::string> load_settings(const FlagValues& flags, const Environment& variables);
+
+// The settings as a settings file, with where each came from as a comment and passwords masked.
+std::string print_settings(const SettingsInForce& in_force);
+
+}  // namespace sluice

@@ -1,0 +1,89 @@
+#include "main/settings_file.hpp"
+
+#include <fstream>
+#include <set>
+#include <sstream>
+
+#include <yaml-cpp/yaml.h>
+
+namespace sluice {
+namespace {
+
+// Collects the leaves of a tree under their full keys.
+class Flattening {
+public:
+    explicit Flattening(const std::string& path) : path_{path} {}
+
+    Result<std::vector<FileEntry>, std::string> run(const YAML::Node& root) {
+        if (root.IsNull()) {
+            return std::vector<FileEntry>{};
+        }
+        if (!root.IsMap()) {
+            return Unexpected{path_ + " is not a tree of keys and values."};
+        }
+        visit("", root);
+        if (!error_.empty()) {
+            return Unexpected{error_};
+        }
+        return std::move(entries_);
+    }
+
+private:
+    // An alias may make a tree its own branch; no setting lies deeper than this.
+    static constexpr int kDepthMax = 8;
+
+    void visit(const std::string& prefix, const YAML::Node& map, int depth = 0) {
+        for (const auto& entry : map) {
+            if (!entry.first.IsScalar() || depth == kDepthMax) {
+                fail(entry.first, "has a key that is no plain word");
+                return;
+            }
+            const std::string key = prefix + entry.first.Scalar();
+            if (!seen_.insert(key).second) {
+                fail(entry.first, "sets '" + key + "' twice");
+                return;
+            }
+            if (entry.second.IsMap()) {
+                visit(key + ".", entry.second, depth + 1);
+                continue;
+            }
+            if (entry.second.IsNull()) {
+                fail(entry.first, "gives '" + key + "' no value");
+                return;
+            }
+            const bool single = entry.second.IsScalar();
+            entries_.push_back(
+                {key, single ? entry.second.Scalar() : "", entry.first.Mark().line + 1, single});
+        }
+    }
+
+    void fail(const YAML::Node& where, const std::string& what) {
+        if (error_.empty()) {
+            error_ = path_ + ", line " + std::to_string(where.Mark().line + 1) + ", " + what + ".";
+        }
+    }
+
+    const std::string& path_;
+    std::set<std::string> seen_;
+    std::vector<FileEntry> entries_;
+    std::string error_;
+};
+
+}  // namespace
+
+Result<std::vector<FileEntry>, std::string> read_settings_file(const std::string& path) {
+    std::ifstream file{path, std::ios::binary};
+    std::ostringstream text;
+    text << file.rdbuf();
+    if (!file.is_open() || file.bad()) {
+        return Unexpected{"The settings file " + path + " cannot be read."};
+    }
+    try {
+        return Flattening{path}.run(YAML::Load(text.str()));
+    } catch (const YAML::Exception& error) {
+        return Unexpected{path + ", line " + std::to_string(error.mark.line + 1) +
+                          ", is not YAML: " + error.msg + "."};
+    }
+}
+
+}  // namespace sluice

@@ -1,0 +1,134 @@
+#include "main/settings_table.hpp"
+
+#include <algorithm>
+
+namespace sluice {
+namespace {
+
+constexpr std::string_view kMask = "****";
+constexpr Reach kAll = Reach::Everywhere;
+constexpr Reach kNoFlag = Reach::NoFlag;
+
+constexpr std::array kTable{
+    SettingSpec{"listen", "127.0.0.1:8080", "HOST:PORT", "Where HTTP is served; [address]:port for IPv6"},
+    SettingSpec{"data", "./data", "DIR", "Folder of the embedded store"},
+    SettingSpec{"store",
+                "embedded",
+                "STORE",
+                "Where slots live: embedded, or memory (forgotten at exit)",
+                kAll,
+                Support::Built,
+                Secrecy::InUrl,
+                {"embedded", "memory"}},
+    SettingSpec{"tokenFile", "", "FILE", "File with the admin token: at least 32 bytes on its first line"},
+    SettingSpec{"logLevel",
+                "info",
+                "LEVEL",
+                "debug, info, warn or error",
+                kAll,
+                Support::Built,
+                Secrecy::Open,
+                {"debug", "info", "warn", "error"}},
+    SettingSpec{
+        "logFormat", "text", "FORMAT", "text or json", kAll, Support::Built, Secrecy::Open, {"text", "json"}},
+    SettingSpec{"slots.defaultConfig", "default", "NAME", "Config of requests that name none", kNoFlag},
+    SettingSpec{"slots.configCacheTtl", "PT5S", "DURATION", "How long a config may be used without a look",
+                kNoFlag},
+    SettingSpec{"slots.batchMax", "256", "N", "Requests that one write of the store serves", kNoFlag},
+    SettingSpec{"slots.strict", "false", "BOOL", "Refuse another body for a known eventId", kNoFlag},
+
+    SettingSpec{"redis", "", "", "", kAll, Support::Later, Secrecy::InUrl},
+    SettingSpec{"kafka", "", "", "", kAll, Support::Later},
+    SettingSpec{"temporal", "", "", "", kAll, Support::Later},
+    SettingSpec{"opensearch", "", "", "", kAll, Support::Later, Secrecy::InUrl},
+    SettingSpec{"grpcListen", "", "", "", kAll, Support::Later},
+    SettingSpec{"respListen", "", "", "", kAll, Support::Later},
+    SettingSpec{"plans", "", "", "", kAll, Support::Later},
+    SettingSpec{"descriptors", "", "", "", kAll, Support::Later},
+    SettingSpec{"tlsCert", "", "", "", kAll, Support::Later},
+    SettingSpec{"tlsKey", "", "", "", kAll, Support::Later},
+    SettingSpec{"tlsClientCa", "", "", "", kAll, Support::Later},
+    SettingSpec{"slots.maxWindowsInChunk", "", "", "", kNoFlag, Support::Later},
+    SettingSpec{"slots.postgres.mode", "", "", "", kNoFlag, Support::Later},
+    SettingSpec{"slots.retention", "", "", "", kNoFlag, Support::Later},
+    SettingSpec{"postgres.pool.min", "", "", "", kNoFlag, Support::Later},
+    SettingSpec{"postgres.pool.max", "", "", "", kNoFlag, Support::Later},
+    SettingSpec{"postgres.migrateAtStart", "", "", "", kNoFlag, Support::Later},
+    SettingSpec{"redis.timeout", "", "", "", kNoFlag, Support::Later},
+    SettingSpec{"kafka.publishTimeout", "", "", "", kNoFlag, Support::Later},
+    SettingSpec{"kafka.replication", "", "", "", kNoFlag, Support::Later},
+    SettingSpec{"temporal.address", "", "", "", kNoFlag, Support::Later},
+    SettingSpec{"temporal.namespace", "", "", "", kNoFlag, Support::Later},
+    SettingSpec{"temporal.taskQueue", "", "", "", kNoFlag, Support::Later},
+    SettingSpec{"dispatch.downstream", "", "", "", kNoFlag, Support::Later},
+    SettingSpec{"dispatch.webhook.allow", "", "", "", kNoFlag, Support::Later},
+};
+
+bool is_capital(char letter) { return letter >= 'A' && letter <= 'Z'; }
+
+}  // namespace
+
+std::string SettingSpec::flag() const {
+    if (reach == Reach::NoFlag) {
+        return {};
+    }
+    std::string text = "--";
+    for (const char letter : key) {
+        if (is_capital(letter)) {
+            text += '-';
+        }
+        text += is_capital(letter) ? static_cast<char>(letter - 'A' + 'a') : letter;
+    }
+    return text;
+}
+
+std::string SettingSpec::variable() const {
+    std::string text = "SLUICE_";
+    for (const char letter : key) {
+        if (is_capital(letter)) {
+            text += '_';
+        }
+        const bool small = letter >= 'a' && letter <= 'z';
+        text += letter == '.' ? '_' : small ? static_cast<char>(letter - 'a' + 'A') : letter;
+    }
+    return text;
+}
+
+std::string SettingSpec::file_variable() const {
+    return secrecy == Secrecy::Open ? std::string{} : variable() + "_FILE";
+}
+
+std::span<const SettingSpec> settings_table() { return kTable; }
+
+const SettingSpec* find_setting(std::string_view key) {
+    for (const SettingSpec& spec : kTable) {
+        if (spec.key == key) {
+            return &spec;
+        }
+    }
+    return nullptr;
+}
+
+std::string mask_secret(std::string_view value) {
+    std::string text{value};
+    // As a parameter: postgres://db/x?password=..., or "host=db password=...".
+    constexpr std::string_view kParameter = "password=";
+    if (const std::size_t found = text.find(kParameter); found != std::string::npos) {
+        const std::size_t begin = found + kParameter.size();
+        const std::size_t end = std::min(text.find_first_of("& ", begin), text.size());
+        text.replace(begin, end - begin, kMask);
+    }
+    const std::size_t scheme = text.find("://");
+    if (scheme == std::string::npos) {
+        return text;
+    }
+    // A password may hold an unencoded '@' or '/': everything up to the last '@' is taken for it.
+    const std::size_t colon = text.find(':', scheme + 3);
+    const std::size_t at = text.rfind('@');
+    if (colon != std::string::npos && at != std::string::npos && colon < at) {
+        text.replace(colon + 1, at - colon - 1, kMask);
+    }
+    return text;
+}
+
+}  // namespace sluice

@@ -1,0 +1,56 @@
+# Completion of sluice for bash, as `sluice completion bash` prints it.
+_sluice() {
+    local current=${COMP_WORDS[COMP_CWORD]} previous=${COMP_WORDS[COMP_CWORD - 1]} words word command=''
+    case $previous in
+        --listen) COMPREPLY=(); return ;;
+        --data) mapfile -t COMPREPLY < <(compgen -d -- "$current"); return ;;
+        --store) mapfile -t COMPREPLY < <(compgen -W 'embedded memory' -- "$current"); return ;;
+        --token-file) mapfile -t COMPREPLY < <(compgen -f -- "$current"); return ;;
+        --log-level) mapfile -t COMPREPLY < <(compgen -W 'debug info warn error' -- "$current"); return ;;
+        --log-format) mapfile -t COMPREPLY < <(compgen -W 'text json' -- "$current"); return ;;
+        --config) mapfile -t COMPREPLY < <(compgen -f -- "$current"); return ;;
+        --config-name) COMPREPLY=(); return ;;
+        --at) COMPREPLY=(); return ;;
+        --weight) COMPREPLY=(); return ;;
+        --max-delay) COMPREPLY=(); return ;;
+        --server) COMPREPLY=(); return ;;
+        --output) mapfile -t COMPREPLY < <(compgen -W 'text json' -- "$current"); return ;;
+        --max-per-window) COMPREPLY=(); return ;;
+        --window-size) COMPREPLY=(); return ;;
+        --pool) COMPREPLY=(); return ;;
+        --max-lookahead) COMPREPLY=(); return ;;
+        --connections) COMPREPLY=(); return ;;
+        --duration) COMPREPLY=(); return ;;
+        --count) COMPREPLY=(); return ;;
+        --rate) COMPREPLY=(); return ;;
+        --prefix) COMPREPLY=(); return ;;
+    esac
+    for word in "${COMP_WORDS[@]:1:COMP_CWORD-1}"; do
+        case $command in
+            '') if [[ $word != -* ]]; then command=$word; fi ;;
+            slot | config | bench | completion) if [[ $word != -* ]]; then command+=" $word"; fi ;;
+        esac
+    done
+    case $command in
+        '') words='serve assign slot quote config bench doctor completion --help --version' ;;
+        'slot') words='get cancel move --help' ;;
+        'config') words='get set history --help' ;;
+        'bench') words='slots --help' ;;
+        'completion') words='bash --help' ;;
+        'serve') words='--listen --data --store --token-file --log-level --log-format --config --print-config --help' ;;
+        'assign') words='--config-name --at --weight --max-delay --server --output --help' ;;
+        'slot get') words='--server --output --help' ;;
+        'slot cancel') words='--server --output --help' ;;
+        'slot move') words='--at --server --output --help' ;;
+        'quote') words='--config-name --at --weight --max-delay --server --output --help' ;;
+        'config get') words='--token-file --server --output --help' ;;
+        'config set') words='--max-per-window --window-size --pool --max-lookahead --token-file --server --output --help' ;;
+        'config history') words='--token-file --server --output --help' ;;
+        'bench slots') words='--connections --duration --count --rate --config-name --at --prefix --json --server --output --help' ;;
+        'doctor') words='--config --data --recount --server --output --help' ;;
+        'completion bash') words='--help' ;;
+        *) words='' ;;
+    esac
+    mapfile -t COMPREPLY < <(compgen -W "$words" -- "$current")
+}
+complete -F _sluice sluice

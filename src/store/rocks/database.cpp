@@ -1,0 +1,140 @@
+#include "store/rocks/database.hpp"
+
+#include <filesystem>
+
+#include <rocksdb/cache.h>
+#include <rocksdb/db.h>
+#include <rocksdb/env.h>
+#include <rocksdb/filter_policy.h>
+#include <rocksdb/table.h>
+
+#include "base/bytes.hpp"
+#include "store/rocks/slot_codec.hpp"
+
+namespace sluice::rocks {
+namespace {
+
+constexpr std::size_t kMiB = std::size_t{1} << 20;
+constexpr std::string_view kFormatKey = "format";
+
+rocksdb::ColumnFamilyOptions table_options(const std::shared_ptr<rocksdb::Cache>& cache) {
+    rocksdb::BlockBasedTableOptions blocks;
+    blocks.block_cache = cache;
+    // Filters answer "this event is new" without touching the disk, which is what nearly every request asks.
+    blocks.filter_policy.reset(rocksdb::NewBloomFilterPolicy(10));
+    blocks.cache_index_and_filter_blocks = true;
+    blocks.pin_l0_filter_and_index_blocks_in_cache = true;
+    rocksdb::ColumnFamilyOptions options;
+    options.table_factory.reset(rocksdb::NewBlockBasedTableFactory(blocks));
+    options.compression = rocksdb::kLZ4Compression;
+    options.write_buffer_size = 32 * kMiB;
+    options.memtable_whole_key_filtering = true;
+    options.memtable_prefix_bloom_size_ratio = 0.02;
+    return options;
+}
+
+rocksdb::DBOptions database_options(const RocksPlace& place) {
+    rocksdb::DBOptions options;
+    options.create_if_missing = true;
+    options.create_missing_column_families = true;
+    options.max_total_wal_size = 128 * kMiB;  // Bounds what a start has to replay.
+    options.max_background_jobs = 2;
+    options.skip_stats_update_on_db_open = true;
+    options.keep_log_file_num = 4;
+    options.max_log_file_size = 4 * kMiB;
+    if (place.env != nullptr) {
+        options.env = place.env;
+    }
+    return options;
+}
+
+// The name of a new folder outlives a power loss only when the folder above it is synced.
+rocksdb::Status sync_parent(const RocksPlace& place) {
+    std::error_code unknown;
+    auto folder = std::filesystem::absolute(place.path, unknown).lexically_normal();
+    if (!folder.has_filename()) {
+        folder = folder.parent_path();  // "data/" names the same folder as "data".
+    }
+    rocksdb::Env* env = place.env != nullptr ? place.env : rocksdb::Env::Default();
+    std::unique_ptr<rocksdb::Directory> parent;
+    // Whoever may not open it has not made the folder either.
+    const auto opened = env->NewDirectory(folder.parent_path().string(), &parent);
+    return opened.ok() ? parent->Fsync() : rocksdb::Status::OK();
+}
+
+}  // namespace
+
+StoreError to_error(const char* action, const rocksdb::Status& status) {
+    return {std::string{action} + ": " + status.ToString()};
+}
+
+Result<std::shared_ptr<Database>, StoreError> Database::open(const RocksPlace& place) {
+    const auto cache = rocksdb::NewLRUCache(64 * kMiB);
+    const std::vector<rocksdb::ColumnFamilyDescriptor> tables{
+        {rocksdb::kDefaultColumnFamilyName, table_options(cache)},
+        {"slots", table_options(cache)},
+        {"past", table_options(cache)},
+        {"counts", table_options(cache)},
+    };
+    rocksdb::DB* raw = nullptr;
+    std::vector<rocksdb::ColumnFamilyHandle*> handles;
+    const auto status = rocksdb::DB::Open(database_options(place), place.path, tables, &handles, &raw);
+    if (!status.ok()) {
+        return Unexpected{to_error(("cannot open " + place.path).c_str(), status)};
+    }
+    std::shared_ptr<Database> database{new Database};
+    database->db_.reset(raw);
+    std::copy(handles.begin(), handles.end(), database->handles_.begin());
+    if (const auto checked = database->check_format(place); !checked) {
+        return Unexpected{checked.error()};
+    }
+    return database;
+}
+
+Database::~Database() {
+    for (rocksdb::ColumnFamilyHandle* handle : handles_) {
+        if (handle != nullptr) {
+            db_->DestroyColumnFamilyHandle(handle);
+        }
+    }
+}
+
+Result<void, StoreError> Database::write_format(const RocksPlace& place) {
+    const std::unique_ptr<rocksdb::Iterator> rows{db_->NewIterator({}, table(Table::Meta))};
+    rows->SeekToFirst();
+    if (rows->Valid()) {
+        return Unexpected{StoreError{"the folder " + place.path + " holds a database that is not Sluice's"}};
+    }
+    if (const auto synced = sync_parent(place); !synced.ok()) {
+        return Unexpected{to_error("cannot sync the folder above the data", synced)};
+    }
+    rocksdb::WriteOptions durable;
+    durable.sync = true;
+    const auto written =
+        db_->Put(durable, table(Table::Meta), rocksdb::Slice{kFormatKey.data(), kFormatKey.size()},
+                 ByteWriter{}.number(kFormatVersion).bytes());
+    return written.ok() ? Result<void, StoreError>{}
+                        : Unexpected{to_error("cannot write the format", written)};
+}
+
+Result<void, StoreError> Database::check_format(const RocksPlace& place) {
+    std::string stored;
+    const auto found =
+        db_->Get({}, table(Table::Meta), rocksdb::Slice{kFormatKey.data(), kFormatKey.size()}, &stored);
+    if (found.IsNotFound()) {
+        return write_format(place);
+    }
+    if (!found.ok()) {
+        return Unexpected{to_error("cannot read the format", found)};
+    }
+    ByteReader reader{stored};
+    const auto version = reader.number<std::uint32_t>();
+    if (!reader.consumed() || version > kFormatVersion) {
+        return Unexpected{StoreError{"the data folder has format " + std::to_string(version) +
+                                     ", written by a newer Sluice; this one reads up to format " +
+                                     std::to_string(kFormatVersion)}};
+    }
+    return {};
+}
+
+}  // namespace sluice::rocks

@@ -1,0 +1,24 @@
+#pragma once
+
+#include <memory>
+#include <string>
+
+#include "app/slots/slot_tables.hpp"
+
+namespace rocksdb {
+class Env;
+}
+
+namespace sluice {
+
+struct RocksPlace {
+    std::string path;
+    rocksdb::Env* env = nullptr;  // The files' way to the disk; null is the usual one. Tests put faults here.
+};
+
+// Slots in a RocksDB folder of their own, made if it is missing. One process at a time may hold the folder.
+// A commit is one synced write batch: a kill at any instant loses nothing that was committed.
+// Fails on a folder that another process holds, that a newer Sluice wrote, or that is no folder of Sluice's.
+Result<std::unique_ptr<SlotTables>, StoreError> open_rocks_slot_tables(const RocksPlace& place);
+
+}  // namespace sluice

@@ -1,0 +1,143 @@
+#include "store/rocks/slot_codec.hpp"
+
+#include "base/bytes.hpp"
+
+namespace sluice::rocks {
+namespace {
+
+std::uint64_t to_number(Instant instant) {
+    return static_cast<std::uint64_t>(instant.time_since_epoch().count());
+}
+Instant to_instant(std::uint64_t number) { return Instant{Duration{static_cast<Duration::rep>(number)}}; }
+Duration to_duration(std::uint64_t number) { return Duration{static_cast<Duration::rep>(number)}; }
+
+// Absent is 0: neither a delay nor a look-ahead plus one is ever 0.
+std::uint64_t to_number(std::optional<Duration> duration) {
+    return static_cast<std::uint64_t>(duration.value_or(Duration{0}).count());
+}
+
+}  // namespace
+
+std::string encode_slot(const Slot& slot) {
+    return ByteWriter{}
+        .number(static_cast<std::uint32_t>(slot.config_id))
+        .number(to_number(slot.requested))
+        .number(to_number(slot.window_start))
+        .number(to_number(slot.scheduled))
+        .number(slot.weight)
+        .number(to_number(slot.max_delay))
+        .number(static_cast<std::uint8_t>(slot.state))
+        .number(slot.revision)
+        .number(to_number(slot.since))
+        .bytes();
+}
+
+std::optional<Slot> decode_slot(std::string_view event_id, std::string_view bytes) {
+    auto id = EventId::make(event_id);
+    if (!id) {
+        return std::nullopt;
+    }
+    ByteReader reader{bytes};
+    Slot slot{std::move(*id), ConfigId{reader.number<std::uint32_t>()}, {}, {}, {}};
+    slot.requested = to_instant(reader.number<std::uint64_t>());
+    slot.window_start = to_instant(reader.number<std::uint64_t>());
+    slot.scheduled = to_instant(reader.number<std::uint64_t>());
+    slot.weight = reader.number<Places>();
+    if (const auto max_delay = reader.number<std::uint64_t>(); max_delay != 0) {
+        slot.max_delay = to_duration(max_delay);
+    }
+    slot.state = SlotState{reader.number<std::uint8_t>()};
+    slot.revision = reader.number<std::uint32_t>();
+    slot.since = to_instant(reader.number<std::uint64_t>());
+    const bool known_state = slot.state == SlotState::Assigned || slot.state == SlotState::Cancelled;
+    return reader.consumed() && known_state ? std::optional{std::move(slot)} : std::nullopt;
+}
+
+std::string past_prefix(const EventId& event_id) { return event_id.text() + '\0'; }
+
+std::string past_key(const EventId& event_id, std::uint32_t revision) {
+    return ByteWriter{}.raw(past_prefix(event_id)).number(revision).bytes();
+}
+
+std::string count_key(PoolId pool, WindowIndex window) {
+    return ByteWriter{}
+        .number(static_cast<std::uint32_t>(pool))
+        .number(static_cast<std::uint64_t>(window))
+        .bytes();
+}
+
+std::optional<WindowIndex> decode_count_key(std::string_view key) {
+    ByteReader reader{key};
+    reader.number<std::uint32_t>();
+    const auto window = static_cast<WindowIndex>(reader.number<std::uint64_t>());
+    return reader.consumed() ? std::optional{window} : std::nullopt;
+}
+
+std::string encode_places(Places places) { return ByteWriter{}.number(places).bytes(); }
+
+std::optional<Places> decode_places(std::string_view bytes) {
+    ByteReader reader{bytes};
+    const auto places = reader.number<Places>();
+    return reader.consumed() ? std::optional{places} : std::nullopt;
+}
+
+std::string config_key(ConfigId id) {
+    return ByteWriter{}.raw("config/").number(static_cast<std::uint32_t>(id)).bytes();
+}
+
+std::string encode_config(const ConfigVersion& config) {
+    const std::uint64_t lookahead =
+        config.terms.max_lookahead ? static_cast<std::uint64_t>(*config.terms.max_lookahead) + 1 : 0;
+    return ByteWriter{}
+        .number(static_cast<std::uint32_t>(config.id))
+        .text(config.terms.name.text())
+        .number(config.terms.max_per_window)
+        .number(to_number(std::optional{config.terms.window_size}))
+        .text(config.terms.pool.text())
+        .number(lookahead)
+        .number(to_number(config.effective_from))
+        .number(static_cast<std::uint8_t>(config.active ? 1 : 0))
+        .bytes();
+}
+
+std::optional<ConfigVersion> decode_config(std::string_view bytes) {
+    ByteReader reader{bytes};
+    const auto id = ConfigId{reader.number<std::uint32_t>()};
+    const auto name = ConfigName::make(reader.text());
+    const auto max_per_window = reader.number<Places>();
+    const Duration window_size = to_duration(reader.number<std::uint64_t>());
+    const auto pool = PoolName::make(reader.text());
+    const auto lookahead = reader.number<std::uint64_t>();
+    const Instant effective_from = to_instant(reader.number<std::uint64_t>());
+    const bool active = reader.number<std::uint8_t>() != 0;
+    if (!reader.consumed() || !name || !pool || window_size <= Duration{0} || max_per_window == 0) {
+        return std::nullopt;
+    }
+    const auto max_lookahead =
+        lookahead == 0 ? std::nullopt : std::optional{static_cast<std::int64_t>(lookahead - 1)};
+    return ConfigVersion{id, ConfigDraft{*name, max_per_window, window_size, *pool, max_lookahead},
+                         effective_from, active};
+}
+
+std::string pool_key(const PoolName& name) { return "pool/" + name.text(); }
+
+std::string encode_pool(const Pool& pool) {
+    return ByteWriter{}
+        .number(static_cast<std::uint32_t>(pool.id))
+        .text(pool.name.text())
+        .number(to_number(std::optional{pool.window_size}))
+        .bytes();
+}
+
+std::optional<Pool> decode_pool(std::string_view bytes) {
+    ByteReader reader{bytes};
+    const auto id = PoolId{reader.number<std::uint32_t>()};
+    const auto name = PoolName::make(reader.text());
+    const Duration window_size = to_duration(reader.number<std::uint64_t>());
+    if (!reader.consumed() || !name || window_size <= Duration{0}) {
+        return std::nullopt;
+    }
+    return Pool{id, *name, window_size};
+}
+
+}  // namespace sluice::rocks

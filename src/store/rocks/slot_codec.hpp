@@ -1,0 +1,34 @@
+#pragma once
+
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "app/slots/slot_tables.hpp"
+
+namespace sluice::rocks {
+
+// How rows look on disk. Changing any of this changes kFormatVersion.
+inline constexpr std::uint32_t kFormatVersion = 1;
+
+std::string encode_slot(const Slot& slot);
+std::optional<Slot> decode_slot(std::string_view event_id, std::string_view bytes);
+
+// Past slots stand under their event and revision, so that they sort by both: event ids hold no zero byte.
+std::string past_key(const EventId& event_id, std::uint32_t revision);
+std::string past_prefix(const EventId& event_id);
+
+std::string count_key(PoolId pool, WindowIndex window);
+std::optional<WindowIndex> decode_count_key(std::string_view key);
+std::string encode_places(Places places);
+std::optional<Places> decode_places(std::string_view bytes);
+
+std::string config_key(ConfigId id);
+std::string encode_config(const ConfigVersion& config);
+std::optional<ConfigVersion> decode_config(std::string_view bytes);
+
+std::string pool_key(const PoolName& name);
+std::string encode_pool(const Pool& pool);
+std::optional<Pool> decode_pool(std::string_view bytes);
+
+}  // namespace sluice::rocks

@@ -1,0 +1,101 @@
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "app/slots/slot_ledger.hpp"
+#include "support/counting_metrics.hpp"
+#include "support/hand_clock.hpp"
+#include "support/recording_log.hpp"
+#include "support/slot_words.hpp"
+
+namespace sluice::test {
+
+// What a store under test is made of, besides itself.
+struct StoreSurroundings {
+    HandClock clock{kNoon - 1h};
+    CountingMetrics metrics;
+    RecordingLog log;
+};
+
+struct StoreSettings {
+    bool strict = false;
+    std::uint64_t seed = 1;
+};
+
+// A store and what it keeps. Stores join the contract by implementing this.
+class StoreUnderTest {
+public:
+    virtual ~StoreUnderTest() = default;
+    virtual SlotStore& store() = 0;
+    // Ends the store and starts it again on what is durable.
+    virtual void restart() = 0;
+    // Counts all that is stored again; REQUIRES: nothing runs meanwhile.
+    virtual RecountReport recount_all() = 0;
+};
+
+struct StoreKind {
+    std::string name;
+    std::function<std::unique_ptr<StoreUnderTest>(StoreSettings, StoreSurroundings&)> make;
+};
+inline void PrintTo(const StoreKind& kind, std::ostream* out) { *out << kind.name; }
+
+// What every SlotStore promises. After each test all counters must equal their recount.
+class SlotStoreContract : public testing::TestWithParam<StoreKind> {
+protected:
+    void SetUp() override { open({}); }
+    void TearDown() override { EXPECT_THAT(world_->recount_all().differences, testing::IsEmpty()); }
+
+    void open(StoreSettings settings) {
+        world_.reset();
+        world_ = GetParam().make(settings, around_);
+    }
+
+    SlotStore& store() { return world_->store(); }
+
+    ConfigVersion put(const ConfigDraft& draft) { return store().put_config(draft).value(); }
+    SlotOutcome run(SlotCommand command) { return run_one(store(), std::move(command)); }
+    // REQUIRES: it succeeds.
+    Slot take(std::string_view id, std::string_view config_name, SlotAsk ask) {
+        return run(assign(id, config_name, ask)).value().slot;
+    }
+    // Takes `count` places for events <prefix>0, <prefix>1, ... in one batch. REQUIRES: all succeed.
+    std::vector<Slot> take_many(std::size_t count, const std::string& prefix, std::string_view config_name,
+                                SlotAsk ask) {
+        std::vector<SlotCommand> commands;
+        for (std::size_t i = 0; i < count; ++i) {
+            commands.emplace_back(assign(prefix + std::to_string(i), config_name, ask));
+        }
+        std::vector<Slot> slots;
+        for (SlotReply& reply : store().execute(commands)) {
+            slots.push_back(std::get<SlotOutcome>(reply).value().slot);
+        }
+        return slots;
+    }
+    std::optional<SlotFault> fault_of(SlotCommand command) {
+        const SlotOutcome outcome = run(std::move(command));
+        return outcome ? std::nullopt : std::optional{outcome.error().fault};
+    }
+
+    // What the windows from `from` on hold, as many as asked for.
+    std::vector<Places> counts(std::string_view config_name, Instant from, std::int64_t windows) {
+        const Duration size = store().active_config(config(config_name)).value().terms.window_size;
+        const auto report = store().windows(config(config_name), {from, from + size * windows}).value();
+        std::vector<Places> result;
+        for (const WindowFill& fill : report.windows) {
+            result.push_back(fill.count);
+        }
+        return result;
+    }
+
+    StoreSurroundings around_;
+    std::unique_ptr<StoreUnderTest> world_;
+};
+
+}  // namespace sluice::test

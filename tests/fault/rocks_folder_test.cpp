@@ -1,0 +1,173 @@
+#include <fstream>
+#include <string>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <rocksdb/db.h>
+
+#include "app/slots/slot_ledger.hpp"
+#include "base/bytes.hpp"
+#include "store/rocks/rocks_slot_tables.hpp"
+#include "store/rocks/slot_codec.hpp"
+#include "support/counting_metrics.hpp"
+#include "support/hand_clock.hpp"
+#include "support/recording_log.hpp"
+#include "support/slot_words.hpp"
+#include "support/temp_folder.hpp"
+
+namespace sluice::test {
+namespace {
+
+using testing::HasSubstr;
+
+class RocksFolder : public testing::Test {
+protected:
+    [[nodiscard]] Result<std::unique_ptr<SlotTables>, StoreError> open() const {
+        return open_rocks_slot_tables({path_});
+    }
+
+    // Makes the folder, with one slot in it.
+    void make() {
+        HandClock clock{kNoon};
+        CountingMetrics metrics;
+        RecordingLog log;
+        const auto ledger = make_slot_ledger(open().value(), {}, {clock, metrics, log});
+        ASSERT_TRUE(ledger->put_config(draft("a", 5, 1s)));
+        ASSERT_TRUE(run_one(*ledger, assign("x", "a", SlotAsk{kNoon})));
+    }
+
+    // Writes a row behind the store's back.
+    void write(const std::string& table, const std::string& key, const std::string& value) const {
+        std::vector<rocksdb::ColumnFamilyDescriptor> families;
+        for (const char* name : {"default", "slots", "past", "counts"}) {
+            families.emplace_back(name, rocksdb::ColumnFamilyOptions{});
+        }
+        std::vector<rocksdb::ColumnFamilyHandle*> handles;
+        rocksdb::DB* raw = nullptr;
+        ASSERT_TRUE(rocksdb::DB::Open({}, path_, families, &handles, &raw).ok());
+        const std::unique_ptr<rocksdb::DB> db{raw};
+        for (rocksdb::ColumnFamilyHandle* handle : handles) {
+            if (handle->GetName() == table) {
+                ASSERT_TRUE(db->Put({}, handle, key, value).ok());
+            }
+            ASSERT_TRUE(db->DestroyColumnFamilyHandle(handle).ok());
+        }
+    }
+
+    TempFolder temp_;
+    std::string path_ = temp_ / "data";
+};
+
+TEST_F(RocksFolder, IsRefusedWhenANewerSluiceWroteIt) {
+    make();
+    write("default", "format", ByteWriter{}.number(rocks::kFormatVersion + 1).bytes());
+
+    const auto opened = open();
+
+    ASSERT_FALSE(opened);
+    EXPECT_EQ(opened.error().what, "the data folder has format " + std::to_string(rocks::kFormatVersion + 1) +
+                                       ", written by a newer Sluice; this one reads up to format " +
+                                       std::to_string(rocks::kFormatVersion));
+}
+
+TEST_F(RocksFolder, IsRefusedWhenItsFormatCannotBeRead) {
+    make();
+    write("default", "format", "?");
+
+    EXPECT_FALSE(open());
+}
+
+TEST_F(RocksFolder, IsRefusedWhileAnotherHoldsIt) {
+    const auto first = open();
+    ASSERT_TRUE(first);
+
+    const auto second = open();
+
+    ASSERT_FALSE(second);
+    EXPECT_THAT(second.error().what, HasSubstr("cannot open " + path_));
+    EXPECT_THAT(second.error().what, testing::ContainsRegex("[Ll]ock"));
+}
+
+TEST_F(RocksFolder, MayBeOpenedAgainOnceItIsLetGo) {
+    make();
+
+    const auto tables = open();
+
+    ASSERT_TRUE(tables);
+    EXPECT_EQ(recount(**tables)->slots, 1U);
+}
+
+TEST_F(RocksFolder, IsRefusedWhenItHoldsAnotherDatabase) {
+    {
+        rocksdb::Options options;
+        options.create_if_missing = true;
+        rocksdb::DB* raw = nullptr;
+        ASSERT_TRUE(rocksdb::DB::Open(options, path_, &raw).ok());
+        const std::unique_ptr<rocksdb::DB> other{raw};
+        ASSERT_TRUE(other->Put({}, "somebody's key", "somebody's value").ok());
+    }
+
+    const auto opened = open();
+
+    ASSERT_FALSE(opened);
+    EXPECT_THAT(opened.error().what, HasSubstr("not Sluice's"));
+}
+
+TEST_F(RocksFolder, IsRefusedWhenItIsAFile) {
+    std::ofstream{path_} << "text";
+
+    EXPECT_FALSE(open());
+}
+
+TEST_F(RocksFolder, GivesAnErrorAndNoSlotForARowThatCannotBeRead) {
+    make();
+    write("slots", "x", "not a slot");
+    const auto tables = open().value();
+    const std::string_view id = "x";
+
+    const auto found = tables->find({&id, 1});
+
+    ASSERT_FALSE(found);
+    EXPECT_EQ(found.error().what, "a row of table slots cannot be read");
+    EXPECT_FALSE(recount(*tables));
+}
+
+TEST_F(RocksFolder, GivesAnErrorForCountsThatCannotBeRead) {
+    make();
+    write("counts", rocks::count_key(PoolId{1}, 5), "???");
+    const auto tables = open().value();
+
+    EXPECT_FALSE(tables->scan_counts(PoolId{1}, {0, 10}, [](WindowIndex, Places) { return true; }));
+}
+
+TEST_F(RocksFolder, GivesAnErrorForConfigsThatCannotBeRead) {
+    make();
+    write("default", rocks::config_key(ConfigId{9}), "not a config");
+
+    EXPECT_FALSE(open().value()->load_configs());
+}
+
+TEST_F(RocksFolder, AnswersNothingWrongOverDamagedRows) {
+    make();
+    write("slots", "x", "not a slot");
+    HandClock clock{kNoon};
+    CountingMetrics metrics;
+    RecordingLog log;
+    const auto ledger = make_slot_ledger(open().value(), {}, {clock, metrics, log});
+
+    EXPECT_EQ(ledger->find(event("x")).error().fault, SlotFault::Unavailable);
+    EXPECT_EQ(run_one(*ledger, assign("x", "a", SlotAsk{kNoon})).error().fault, SlotFault::Unavailable);
+}
+
+TEST_F(RocksFolder, ReadsWhileItIsBeingOpenedAgainOrSaysThatItIsClosed) {
+    make();
+    const auto tables = open().value();
+
+    ASSERT_TRUE(tables->reopen());
+
+    const std::string_view id = "x";
+    EXPECT_TRUE(tables->find({&id, 1}).value().front());
+}
+
+}  // namespace
+}  // namespace sluice::test

@@ -1,0 +1,69 @@
+#pragma once
+
+#include <memory>
+#include <string>
+
+#include <gtest/gtest.h>
+
+#include "app/slots/slot_ledger.hpp"
+#include "app/slots/slot_service.hpp"
+#include "door/http/http_server.hpp"
+#include "store/memory/memory_slot_tables.hpp"
+#include "support/counting_metrics.hpp"
+#include "support/hand_clock.hpp"
+#include "support/raw_http.hpp"
+#include "support/recording_log.hpp"
+#include "support/slot_words.hpp"
+
+namespace sluice::test {
+
+// A door on a free port over a memory store, with the config "default" of 10 per PT4S. The clock stands at
+// kNoon.
+class DoorFixture : public ::testing::Test {
+protected:
+    explicit DoorFixture(http::ServerOptions options = {}, LedgerOptions ledger = {}) {
+        options.port = 0;
+        options.io_threads = 2;
+        store_ = make_slot_ledger(make_memory_slot_tables(), ledger, {clock_, metrics_, log_});
+        service_ =
+            std::make_unique<SlotService>(SlotServiceOptions{}, SlotServiceWorld{*store_, metrics_, log_});
+        server_ = http::start_server(options, {*service_, config("default"), gate_,
+                                               [] { return std::string{"metrics\n"}; }, clock_, log_})
+                      .value();
+        EXPECT_EQ(post("/admin/rate-limit/config",
+                       R"({"configName":"default","maxPerWindow":10,"windowSize":"PT4S"})")
+                      .status,
+                  200);
+    }
+    ~DoorFixture() override {
+        server_->drain(std::chrono::seconds{5});
+        service_->stop();
+    }
+
+    [[nodiscard]] std::uint16_t port() const { return server_->port(); }
+    HttpAnswer get(std::string_view target) const { return call(port(), "GET", target); }
+    HttpAnswer post(std::string_view target, std::string_view body) const {
+        return call(port(), "POST", target, body);
+    }
+    HttpAnswer assign_at_noon(std::string_view event_id) const {
+        std::string body = R"({"eventId":")";
+        body += event_id;
+        body += R"(","requestedTime":"2025-06-01T12:00:00Z"})";
+        return post("/api/v1/slots", body);
+    }
+    // All that a refused request could have changed.
+    std::string state() const {
+        return get("/api/v1/windows?from=2025-06-01T11:00:00Z&to=2025-06-01T13:00:00Z").body +
+               get("/admin/rate-limit/config/history").body;
+    }
+
+    HandClock clock_{kNoon};
+    CountingMetrics metrics_;
+    RecordingLog log_;
+    http::AdminGate gate_;
+    std::unique_ptr<SlotStore> store_;
+    std::unique_ptr<SlotService> service_;
+    std::unique_ptr<http::Server> server_;
+};
+
+}  // namespace sluice::test

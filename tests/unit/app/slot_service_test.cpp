@@ -1,0 +1,326 @@
+#include "app/slots/slot_service.hpp"
+
+#include <functional>
+#include <future>
+
+#include <gtest/gtest.h>
+
+#include "app/slots/slot_ledger.hpp"
+#include "store/memory/memory_slot_tables.hpp"
+#include "support/counting_metrics.hpp"
+#include "support/gate.hpp"
+#include "support/hand_clock.hpp"
+#include "support/recording_log.hpp"
+#include "support/slot_words.hpp"
+
+namespace sluice {
+namespace {
+
+using namespace test;  // NOLINT(google-build-using-namespace)
+
+// A store that answers commands as a test says, and nothing else.
+class ScriptedStore final : public SlotStore {
+public:
+    std::function<SlotReply(const SlotCommand&)> answer = [](const SlotCommand& command) -> SlotReply {
+        if (const auto* all = std::get_if<AssignAll>(&command)) {
+            return AllOutcome{std::vector<Granted>(all->events.size(), granted("all"))};
+        }
+        return SlotOutcome{granted(std::get<AssignSlot>(command).event_id.text())};
+    };
+    std::vector<std::size_t> batches;  // Touched by the service's worker; read when the service has stopped.
+
+    static Granted granted(std::string_view id) {
+        return {Slot{event(id), ConfigId{1}, kNoon, kNoon, kNoon}};
+    }
+
+    std::vector<SlotReply> execute(std::span<const SlotCommand> commands) override {
+        batches.push_back(commands.size());
+        std::vector<SlotReply> replies;
+        for (const SlotCommand& command : commands) {
+            replies.push_back(answer(command));
+        }
+        return replies;
+    }
+    Result<SlotStory, SlotError> find(const EventId&) override { return Unexpected{nothing()}; }
+    Result<Slot, SlotError> quote(const QuoteRequest&) override { return Unexpected{nothing()}; }
+    Result<WindowReport, SlotError> windows(const ConfigName&, TimeRange) override {
+        return Unexpected{nothing()};
+    }
+    Result<ConfigVersion, SlotError> put_config(const ConfigDraft&) override { return Unexpected{nothing()}; }
+    Result<ConfigVersion, SlotError> active_config(const ConfigName&) override {
+        return Unexpected{nothing()};
+    }
+    Result<std::vector<ConfigVersion>, SlotError> config_history(const ConfigName&) override {
+        return Unexpected{nothing()};
+    }
+    void flush_config_cache() override {}
+    bool available() override { return true; }
+
+private:
+    static SlotError nothing() { return {SlotFault::Unavailable, "Not scripted."}; }
+};
+
+class SlotServiceTest : public testing::Test {
+protected:
+    void TearDown() override { gate_.let_go(); }  // Also when an expectation failed before.
+
+    SlotService& start(SlotServiceOptions options = {}) {
+        return service_.emplace(options, SlotServiceWorld{scripted_, metrics_, log_});
+    }
+    SlotService& start_on(SlotStore& store) {
+        return service_.emplace(SlotServiceOptions{}, SlotServiceWorld{store, metrics_, log_});
+    }
+
+    SlotReply run(SlotCommand command, WhenFull when_full = WhenFull::Refuse) {
+        std::promise<SlotReply> answered;
+        service_->execute(
+            std::move(command), [&](SlotReply reply) { answered.set_value(std::move(reply)); }, when_full);
+        return answered.get_future().get();
+    }
+    bool assigns(std::string_view id) { return assign_one(id).has_value(); }
+    SlotOutcome assign_one(std::string_view id, Instant requested = kNoon) {
+        return std::get<SlotOutcome>(run(assign(id, "a", SlotAsk{requested})));
+    }
+
+    // Lets the worker stand inside the store, with `waiting` more commands behind it.
+    void hold(std::size_t waiting) {
+        scripted_.answer = [this](const SlotCommand& command) -> SlotReply {
+            const EventId& id = std::get<AssignSlot>(command).event_id;
+            if (id == event("held")) {
+                gate_.pass();
+            }
+            return SlotOutcome{ScriptedStore::granted(id.text())};
+        };
+        service_->execute(assign("held", "a", SlotAsk{kNoon}), [](const SlotReply&) {});
+        gate_.await_arrival();
+        for (std::size_t i = 0; i < waiting; ++i) {
+            service_->execute(assign(event(i), "a", SlotAsk{kNoon}), [this](const SlotReply&) { ++done_; });
+        }
+    }
+
+    HandClock clock_{kNoon};
+    CountingMetrics metrics_;
+    RecordingLog log_;
+    ScriptedStore scripted_;
+    Gate gate_;
+    std::atomic<std::size_t> done_ = 0;
+    std::optional<SlotService> service_;
+};
+
+TEST_F(SlotServiceTest, CompletesWithTheReplyOfTheStore) {
+    start();
+
+    const SlotOutcome outcome = assign_one("one");
+
+    ASSERT_TRUE(outcome);
+    EXPECT_EQ(outcome->slot.event_id, event("one"));
+    EXPECT_EQ(metrics_.commands_run, 1U);
+    EXPECT_EQ(metrics_.negative_durations, 0U);
+}
+
+TEST_F(SlotServiceTest, ServesManyCommandsByOneCallOfTheStore) {
+    start();
+    hold(50);
+
+    gate_.let_go();
+    service_->stop();
+
+    EXPECT_EQ(scripted_.batches, (std::vector<std::size_t>{1, 50}));
+    EXPECT_EQ(metrics_.batches, 2U);
+    EXPECT_EQ(metrics_.commands_run, 51U);
+    EXPECT_EQ(done_, 50U);
+}
+
+TEST_F(SlotServiceTest, AnswersOverloadedAtOnceWhenTooMuchWaits) {
+    start({.batch_max = 1, .queue_max = 4});
+    hold(4);
+
+    const SlotOutcome outcome = assign_one("late");
+
+    ASSERT_FALSE(outcome);
+    EXPECT_EQ(outcome.error().fault, SlotFault::Overloaded);
+    EXPECT_EQ(metrics_.refused_count, 1U);
+    EXPECT_EQ(done_, 0U);
+    gate_.let_go();
+}
+
+TEST_F(SlotServiceTest, CountsEveryEventOfAnAllOrNothingCommandAsWaiting) {
+    start({.batch_max = 1, .queue_max = 4});
+    hold(2);
+    const AssignAll all{{assign("x", "a", SlotAsk{kNoon}), assign("y", "a", SlotAsk{kNoon}),
+                         assign("z", "a", SlotAsk{kNoon})}};
+
+    const auto outcome = std::get<AllOutcome>(run(all));
+
+    ASSERT_FALSE(outcome);
+    EXPECT_EQ(outcome.error().event_id, event("x"));
+    EXPECT_EQ(outcome.error().error.fault, SlotFault::Overloaded);
+    gate_.let_go();
+}
+
+TEST_F(SlotServiceTest, DropsACommandWhosePatienceIsOverBeforeItRuns) {
+    start({.patience = -1ms});
+
+    const SlotOutcome outcome = assign_one("late");
+    service_->stop();
+
+    ASSERT_FALSE(outcome);
+    EXPECT_EQ(outcome.error().fault, SlotFault::Overloaded);
+    EXPECT_EQ(metrics_.refused_count, 1U);
+    EXPECT_TRUE(scripted_.batches.empty());
+}
+
+TEST_F(SlotServiceTest, HasNoDeadlineForWhoWaitsForRoom) {
+    start({.patience = -1ms});
+
+    const auto outcome = std::get<SlotOutcome>(run(assign("x", "a", SlotAsk{kNoon}), WhenFull::WaitForRoom));
+
+    EXPECT_TRUE(outcome);
+}
+
+TEST_F(SlotServiceTest, RunsQueriesBesideCommands) {
+    start();
+    hold(0);
+    std::promise<bool> failed;
+    SlotStore* seen = nullptr;
+
+    service_->ask([&](SlotStore& store) { seen = &store; },
+                  [&](const std::optional<SlotError>& error) { failed.set_value(error.has_value()); });
+
+    EXPECT_FALSE(failed.get_future().get());
+    EXPECT_EQ(seen, &scripted_);
+    gate_.let_go();
+}
+
+TEST_F(SlotServiceTest, RefusesAQueryWhenTooManyWait) {
+    start({.queries_max = 1});
+    std::promise<void> answered;
+    service_->ask([this](SlotStore&) { gate_.pass(); }, [](const std::optional<SlotError>&) {});
+    gate_.await_arrival();
+    service_->ask([](SlotStore&) {}, [&](const std::optional<SlotError>&) { answered.set_value(); });
+    bool ran = false;
+    std::optional<SlotError> refused;
+
+    service_->ask([&](SlotStore&) { ran = true; }, [&](std::optional<SlotError> error) { refused = error; });
+
+    ASSERT_TRUE(refused);
+    EXPECT_EQ(refused->fault, SlotFault::Overloaded);
+    EXPECT_FALSE(ran);
+    gate_.let_go();
+    answered.get_future().get();
+}
+
+TEST_F(SlotServiceTest, FinishesWhatItAcceptedAndRefusesTheRestWhenStopped) {
+    start();
+    hold(10);
+    gate_.let_go();
+
+    service_->stop();
+
+    EXPECT_EQ(done_, 10U);
+    EXPECT_EQ(assign_one("late").error().fault, SlotFault::Overloaded);
+    std::optional<SlotError> refused;
+    service_->ask([](SlotStore&) {}, [&](std::optional<SlotError> error) { refused = error; });
+    EXPECT_TRUE(refused);
+}
+
+TEST_F(SlotServiceTest, CountsContention) {
+    start();
+    scripted_.answer = [](const SlotCommand&) -> SlotReply {
+        return SlotOutcome{Unexpected{SlotError{SlotFault::Contended, "Held by others."}}};
+    };
+
+    EXPECT_FALSE(assigns("x"));
+
+    EXPECT_EQ(metrics_.contended_count, 1U);
+    EXPECT_EQ(metrics_.exhausted_count, 0U);
+}
+
+TEST_F(SlotServiceTest, MeasuresAndLogsWhatBecameOfEachEvent) {
+    log_.show_from(LogLevel::Debug);
+    const auto store = make_slot_ledger(make_memory_slot_tables(), {}, {clock_, metrics_, log_});
+    ASSERT_TRUE(store->put_config(looking_ahead(1, draft("a", 1, 4s))));
+    start_on(*store);
+
+    EXPECT_TRUE(assigns("one"));
+    EXPECT_TRUE(assigns("two"));
+    EXPECT_EQ(metrics_.last_depth, 1);
+    EXPECT_TRUE(assigns("one"));
+    EXPECT_FALSE(assigns("three"));
+
+    EXPECT_EQ(metrics_.assigned_count, 2U);
+    EXPECT_EQ(metrics_.repeated_count, 1U);
+    EXPECT_EQ(metrics_.exhausted_count, 1U);
+    EXPECT_EQ(
+        log_.lines(),
+        (std::vector<std::string>{
+            "INFO RateLimitConfigRepository - Config updated: a maxPerWindow=none->1",
+            "INFO SlotAssignmentService - Assigned slot for eventId=one in window=2025-06-01T12:00:00.000Z",
+            "INFO SlotAssignmentService - Assigned slot for eventId=two in window=2025-06-01T12:00:04.000Z",
+            "DEBUG SlotAssignmentService - Idempotent hit for eventId=one",
+            "ERROR SlotAssignmentService - Could not assign slot for event three, searched 2 windows"}));
+}
+
+TEST_F(SlotServiceTest, MeasuresEveryEventOfAnAllOrNothingCommand) {
+    const auto store = make_slot_ledger(make_memory_slot_tables(), {}, {clock_, metrics_, log_});
+    ASSERT_TRUE(store->put_config(looking_ahead(0, draft("a", 2, 4s))));
+    start_on(*store);
+
+    run(AssignAll{{assign("x", "a", SlotAsk{kNoon}), assign("x", "a", SlotAsk{kNoon})}});
+    run(AssignAll{{assign("y", "a", SlotAsk{kNoon}), assign("z", "a", SlotAsk{kNoon})}});
+
+    EXPECT_EQ(metrics_.assigned_count, 1U);
+    EXPECT_EQ(metrics_.repeated_count, 1U);
+    EXPECT_EQ(metrics_.exhausted_count, 1U);
+    EXPECT_TRUE(
+        log_.has("ERROR SlotAssignmentService - Could not assign slot for event z, searched 1 windows"));
+}
+
+TEST_F(SlotServiceTest, LogsTheChangeOfAConfigWithBothCaps) {
+    const auto store = make_slot_ledger(make_memory_slot_tables(), {}, {clock_, metrics_, log_});
+
+    ASSERT_TRUE(store->put_config(draft("a", 50, 4s)));
+    ASSERT_TRUE(store->put_config(draft("a", 80, 4s)));
+
+    EXPECT_TRUE(log_.has("INFO RateLimitConfigRepository - Config updated: a maxPerWindow=50->80"));
+}
+
+constexpr std::string_view kAssignedLine = "INFO SlotAssignmentService - Assigned slot for eventId=";
+
+TEST_F(SlotServiceTest, ListsAtMostAHundredAssignmentsASecond) {
+    const auto began = std::chrono::steady_clock::now();
+    start();
+    for (std::size_t i = 0; i < 5000; ++i) {
+        service_->execute(assign(event(i), "a", SlotAsk{kNoon}), [](const SlotReply&) {});
+    }
+    service_->stop();
+
+    const auto seconds = std::chrono::ceil<std::chrono::seconds>(std::chrono::steady_clock::now() - began);
+    const std::size_t lines = log_.count_starting(kAssignedLine);
+    EXPECT_EQ(metrics_.assigned_count, 5000U);
+    EXPECT_GE(lines, 100U);
+    EXPECT_LE(lines, 100U * static_cast<std::size_t>(seconds.count()));
+}
+
+TEST_F(SlotServiceTest, ListsEveryAssignmentAtLevelDebug) {
+    log_.show_from(LogLevel::Debug);
+    start();
+    for (std::size_t i = 0; i < 500; ++i) {
+        service_->execute(assign(event(i), "a", SlotAsk{kNoon}), [](const SlotReply&) {});
+    }
+    service_->stop();
+
+    EXPECT_EQ(log_.count_starting(kAssignedLine), 500U);
+}
+
+TEST_F(SlotServiceTest, ListsNoAssignmentAboveLevelInfo) {
+    log_.show_from(LogLevel::Warn);
+    start();
+
+    EXPECT_TRUE(assigns("x"));
+
+    EXPECT_TRUE(log_.lines().empty());
+}
+
+}  // namespace
+}  // namespace sluice

@@ -1,0 +1,109 @@
+#include <gmock/gmock.h>
+
+#include "main/prometheus_metrics.hpp"
+#include "main/version.hpp"
+
+namespace sluice {
+namespace {
+
+using namespace std::chrono_literals;
+using ::testing::HasSubstr;
+
+bool has_line(const std::string& text, std::string_view line) {
+    return text.find(std::string{'\n'}.append(line).append("\n")) != std::string::npos;
+}
+
+TEST(PrometheusMetrics, ShowEverySeriesFromTheStart) {
+    const PrometheusMetrics metrics;
+
+    const std::string text = metrics.text({});
+
+    for (const char* series : {
+             "rate_limiter_slot_assignment_duration_seconds_count 0",
+             "rate_limiter_slot_assignment_duration_seconds_bucket{le=\"0.0001\"} 0",
+             "rate_limiter_slot_assignment_duration_seconds_bucket{le=\"+Inf\"} 0",
+             "rate_limiter_window_contention_total 0",
+             "rate_limiter_window_lookahead_depth_count 0",
+             "rate_limiter_config_cache_hits_total 0",
+             "rate_limiter_config_cache_misses_total 0",
+             "rate_limiter_slot_assignment_failures_total 0",
+             "sluice_slots_assigned_total 0",
+             "sluice_slots_repeated_total 0",
+             "sluice_requests_refused_total 0",
+             "sluice_batch_commands_count 0",
+             "sluice_log_lines_dropped_total 0",
+             "sluice_http_connections 0",
+         }) {
+        EXPECT_TRUE(has_line(text, series)) << series;
+    }
+    EXPECT_THAT(text, HasSubstr("sluice_build_info{version=\"" + std::string{version()} + "\"} 1"));
+}
+
+TEST(PrometheusMetrics, HaveATypeAndAHelpForEachFamily) {
+    const std::string text = PrometheusMetrics{}.text({});
+
+    for (const char* type : {
+             "rate_limiter_slot_assignment_duration_seconds histogram",
+             "rate_limiter_window_lookahead_depth histogram",
+             "sluice_batch_commands histogram",
+             "rate_limiter_window_contention_total counter",
+             "sluice_http_connections gauge",
+             "process_resident_memory_bytes gauge",
+         }) {
+        EXPECT_THAT(text, HasSubstr("# TYPE " + std::string{type} + "\n"));
+        const std::string name{type, std::string_view{type}.find(' ')};
+        EXPECT_THAT(text, HasSubstr("# HELP " + name + " "));
+    }
+}
+
+TEST(PrometheusMetrics, CountWhatHappened) {
+    PrometheusMetrics metrics;
+    metrics.assigned(1ms, 0);
+    metrics.assigned(1ms + 1ns, 3);
+    metrics.assigned(1h, 1'000'000);
+    metrics.repeated(50us);
+    metrics.exhausted();
+    metrics.contended();
+    metrics.refused();
+    metrics.batch_run(256);
+    metrics.config_cache_hit();
+    metrics.config_cache_miss();
+
+    const std::string text = metrics.text({.log_lines_dropped = 7, .http_connections = 9});
+
+    for (const char* series : {
+             "rate_limiter_slot_assignment_duration_seconds_bucket{le=\"0.0001\"} 1",
+             "rate_limiter_slot_assignment_duration_seconds_bucket{le=\"0.001\"} 2",
+             "rate_limiter_slot_assignment_duration_seconds_bucket{le=\"0.0025\"} 3",
+             "rate_limiter_slot_assignment_duration_seconds_bucket{le=\"+Inf\"} 4",
+             "rate_limiter_slot_assignment_duration_seconds_count 4",
+             "rate_limiter_window_lookahead_depth_bucket{le=\"0\"} 1",
+             "rate_limiter_window_lookahead_depth_bucket{le=\"5\"} 2",
+             "rate_limiter_window_lookahead_depth_sum 1000003",
+             "sluice_batch_commands_bucket{le=\"128\"} 0",
+             "sluice_batch_commands_bucket{le=\"256\"} 1",
+             "sluice_slots_assigned_total 3",
+             "sluice_slots_repeated_total 1",
+             "rate_limiter_slot_assignment_failures_total 1",
+             "rate_limiter_window_contention_total 1",
+             "sluice_requests_refused_total 1",
+             "rate_limiter_config_cache_hits_total 1",
+             "rate_limiter_config_cache_misses_total 1",
+             "sluice_log_lines_dropped_total 7",
+             "sluice_http_connections 9",
+         }) {
+        EXPECT_TRUE(has_line(text, series)) << series;
+    }
+}
+
+TEST(PrometheusMetrics, DescribeTheProcess) {
+    const std::string text = PrometheusMetrics{}.text({});
+
+    for (const char* name : {"process_cpu_seconds_total", "process_start_time_seconds",
+                             "process_resident_memory_bytes", "process_open_fds", "process_max_fds"}) {
+        EXPECT_THAT(text, ::testing::ContainsRegex("\n" + std::string{name} + " [0-9.e+]*[1-9]")) << name;
+    }
+}
+
+}  // namespace
+}  // namespace sluice

@@ -1,0 +1,272 @@
+#include <fstream>
+
+#include <gmock/gmock.h>
+
+#include "main/nearest.hpp"
+#include "main/settings.hpp"
+#include "support/temp_folder.hpp"
+
+namespace sluice {
+namespace {
+
+using test::TempFolder;
+using ::testing::HasSubstr;
+
+std::string write_file(const TempFolder& folder, const std::string& text,
+                       const std::string& name = "sluice.yaml") {
+    std::ofstream{folder / name} << text;
+    return folder / name;
+}
+
+Settings must_load(const FlagValues& flags, const Environment& variables = {}) {
+    const auto loaded = load_settings(flags, variables);
+    EXPECT_TRUE(loaded) << (loaded ? "" : loaded.error());
+    return loaded->settings;
+}
+
+std::string error_of(const FlagValues& flags, const Environment& variables = {}) {
+    const auto loaded = load_settings(flags, variables);
+    return loaded ? "no error" : loaded.error();
+}
+
+std::string error_of_file(const std::string& text) {
+    const TempFolder folder;
+    return error_of({{"config", write_file(folder, text)}});
+}
+
+TEST(Settings, HaveTheDefaultsOfTheContract) {
+    const Settings settings = must_load({});
+
+    EXPECT_EQ(settings.listen, (HostPort{"127.0.0.1", 8080}));
+    EXPECT_EQ(settings.data, "./data");
+    EXPECT_EQ(settings.store, StoreKind::Embedded);
+    EXPECT_EQ(settings.token_file, "");
+    EXPECT_EQ(settings.log_level, LogLevel::Info);
+    EXPECT_EQ(settings.log_format, LogFormat::Text);
+    EXPECT_EQ(settings.default_config.text(), "default");
+    EXPECT_EQ(settings.config_cache_ttl, std::chrono::seconds{5});
+    EXPECT_EQ(settings.batch_max, 256U);
+    EXPECT_FALSE(settings.strict);
+}
+
+TEST(Settings, LetAFlagBeatAVariableAndAVariableBeatTheFile) {
+    const TempFolder folder;
+    const std::string file =
+        write_file(folder, "listen: 127.0.0.1:1\ndata: from-file\nlogLevel: debug\nslots:\n  batchMax: 7\n");
+
+    const Settings settings = must_load({{"config", file}, {"listen", "127.0.0.1:3"}},
+                                        {{"SLUICE_LISTEN", "127.0.0.1:2"}, {"SLUICE_DATA", "from-variable"}});
+
+    EXPECT_EQ(settings.listen.port, 3);
+    EXPECT_EQ(settings.data, "from-variable");
+    EXPECT_EQ(settings.log_level, LogLevel::Debug);
+    EXPECT_EQ(settings.batch_max, 7U);
+}
+
+TEST(Settings, FindTheFileThroughAVariable) {
+    const TempFolder folder;
+
+    EXPECT_EQ(must_load({}, {{"SLUICE_CONFIG", write_file(folder, "store: memory\n")}}).store,
+              StoreKind::Memory);
+}
+
+TEST(Settings, HaveVariablesForNestedKeys) {
+    const Settings settings = must_load({}, {{"SLUICE_SLOTS_BATCH_MAX", "12"},
+                                             {"SLUICE_SLOTS_DEFAULT_CONFIG", "payments"},
+                                             {"SLUICE_SLOTS_CONFIG_CACHE_TTL", "PT0.5S"},
+                                             {"SLUICE_SLOTS_STRICT", "true"}});
+
+    EXPECT_EQ(settings.batch_max, 12U);
+    EXPECT_EQ(settings.default_config.text(), "payments");
+    EXPECT_EQ(settings.config_cache_ttl, std::chrono::milliseconds{500});
+    EXPECT_TRUE(settings.strict);
+}
+
+TEST(Settings, ReadASecretFromAFile) {
+    const TempFolder folder;
+    const std::string file = write_file(folder, "memory\n", "store-secret");
+
+    EXPECT_EQ(must_load({}, {{"SLUICE_STORE_FILE", file}}).store, StoreKind::Memory);
+    EXPECT_THAT(error_of({}, {{"SLUICE_STORE_FILE", folder / "missing"}}), HasSubstr("SLUICE_STORE_FILE"));
+    EXPECT_THAT(error_of({}, {{"SLUICE_STORE_FILE", file}, {"SLUICE_STORE", "memory"}}),
+                HasSubstr("both set"));
+}
+
+TEST(Settings, LeaveVariablesOfOthersAlone) {
+    EXPECT_EQ(error_of({}, {{"SLUICE_TEST_POSTGRES", "x"},
+                            {"SLUICE_SERVER", "http://h:1"},
+                            {"SLUICE_SERVICES", "x"},
+                            {"SLUICER", "x"},
+                            {"SLUICE_LISTEN", ""},
+                            {"PATH", "x"}}),
+              "no error");
+}
+
+TEST(Settings, NameTheNearestKnownNameOfAnUnknownOne) {
+    EXPECT_THAT(error_of({}, {{"SLUICE_LISTN", "x"}}), HasSubstr("'SLUICE_LISTEN'"));
+    EXPECT_THAT(error_of_file("slots:\n  bachMax: 3\n"), HasSubstr("'slots.batchMax'"));
+    EXPECT_THAT(error_of_file("slots:\n  bachMax: 3\n"), HasSubstr("line 2"));
+    EXPECT_THAT(error_of_file("token-file: x\n"), HasSubstr("'tokenFile'"));
+}
+
+TEST(Settings, RefuseWhatThisVersionCannotDo) {
+    int later = 0;
+    for (const SettingSpec& spec : settings_table()) {
+        if (spec.support == Support::Built) {
+            continue;
+        }
+        ++later;
+        const std::string sentence = "is not supported by this version yet.";
+        EXPECT_THAT(error_of({}, {{spec.variable(), "x"}}), HasSubstr(sentence)) << spec.key;
+        EXPECT_THAT(error_of_file(std::string{spec.key} + ": [x]\n"), HasSubstr(sentence)) << spec.key;
+        if (!spec.flag().empty()) {
+            EXPECT_EQ(error_of({{spec.flag().substr(2), "x"}}), spec.flag() + " " + sentence);
+        }
+    }
+    EXPECT_EQ(later, 25);
+}
+
+TEST(Settings, RefuseThePostgresStoreWithoutShowingItsPassword) {
+    const std::string error = error_of({{"store", "postgres://app:hunter2@db/x"}});
+
+    EXPECT_THAT(error, HasSubstr("is not supported by this version yet."));
+    EXPECT_THAT(error, Not(HasSubstr("hunter2")));
+    EXPECT_THAT(error_of({{"store", "postgre://app:hunter2@db/x"}}), Not(HasSubstr("hunter2")));
+}
+
+TEST(Settings, SayWhereAWrongValueStands) {
+    EXPECT_THAT(error_of({{"log-level", "loud"}}), ::testing::StartsWith("--log-level: 'loud'"));
+    EXPECT_THAT(error_of({}, {{"SLUICE_LOG_FORMAT", "xml"}}),
+                ::testing::StartsWith("SLUICE_LOG_FORMAT: 'xml'"));
+    EXPECT_THAT(error_of_file("slots: {batchMax: 0}\n"), HasSubstr("line 1: slots.batchMax: '0'"));
+    EXPECT_THAT(error_of_file("slots: {batchMax: 1e3}\n"), HasSubstr("whole number"));
+    EXPECT_THAT(error_of_file("slots: {configCacheTtl: 5s}\n"), HasSubstr("duration"));
+    EXPECT_THAT(error_of_file("slots: {strict: yes}\n"), HasSubstr("none of: false, true"));
+    EXPECT_THAT(error_of_file("slots: {defaultConfig: \"a\\nb\"}\n"), HasSubstr("control characters"));
+    EXPECT_THAT(error_of({{"listen", "8080"}}), HasSubstr("host:port"));
+    EXPECT_THAT(error_of({{"listen", "127.0.0.1:70000"}}), HasSubstr("port"));
+    EXPECT_THAT(error_of({{"data", ""}}), HasSubstr("--data"));
+}
+
+TEST(SettingsFile, IsRefusedWhenItIsNoTreeOfKeysAndValues) {
+    EXPECT_THAT(error_of({{"config", "no-such-file.yaml"}}), HasSubstr("cannot be read"));
+    EXPECT_THAT(error_of_file("listen: [unclosed\n"), HasSubstr("is not YAML"));
+    EXPECT_THAT(error_of_file("- a\n- b\n"), HasSubstr("not a tree"));
+    EXPECT_THAT(error_of_file("listen: 127.0.0.1:1\nlisten: 127.0.0.1:2\n"), HasSubstr("twice"));
+    EXPECT_THAT(error_of_file("listen:\n"), HasSubstr("no value"));
+    EXPECT_THAT(error_of_file("listen: [a, b]\n"), HasSubstr("not a list"));
+    EXPECT_THAT(error_of_file("a: &a\n  b: *a\n"), ::testing::Ne("no error"));
+    EXPECT_EQ(error_of_file(""), "no error");
+    EXPECT_EQ(error_of_file("# nothing\n"), "no error");
+}
+
+TEST(PrintedSettings, SayWhereEachCameFrom) {
+    const TempFolder folder;
+    const std::string file = write_file(folder, "slots:\n  batchMax: 7\n");
+    const auto loaded = load_settings({{"config", file}, {"data", "a b"}}, {{"SLUICE_LISTEN", "[::1]:80"}});
+    ASSERT_TRUE(loaded);
+
+    const std::string text = print_settings(*loaded);
+
+    EXPECT_THAT(text, ::testing::ContainsRegex("\nlisten: \"\\[::1\\]:80\" +# SLUICE_LISTEN\n"));
+    EXPECT_THAT(text, ::testing::ContainsRegex("\ndata: \"a b\" +# --data\n"));
+    EXPECT_THAT(text, ::testing::ContainsRegex("\nlogLevel: info +# default\n"));
+    EXPECT_THAT(text, ::testing::ContainsRegex("\n# tokenFile: +# not set\n"));
+    EXPECT_THAT(text, ::testing::ContainsRegex("\nslots:\n(.|\n)*  batchMax: 7 +# .*sluice.yaml, line 2\n"));
+}
+
+TEST(PrintedSettings, AreASettingsFileThatSaysTheSame) {
+    const TempFolder folder;
+    const auto loaded =
+        load_settings({{"listen", "[::1]:80"}, {"data", "a\"b\\c #d"}, {"token-file", "null"}},
+                      {{"SLUICE_SLOTS_DEFAULT_CONFIG", "- \xC3\xA4: x"}});
+    ASSERT_TRUE(loaded);
+
+    const Settings again = must_load({{"config", write_file(folder, print_settings(*loaded))}});
+
+    EXPECT_EQ(again.listen, loaded->settings.listen);
+    EXPECT_EQ(again.data, loaded->settings.data);
+    EXPECT_EQ(again.token_file, "null");
+    EXPECT_EQ(again.default_config, loaded->settings.default_config);
+}
+
+TEST(PrintedSettings, MaskPasswords) {
+    EXPECT_EQ(mask_secret("postgres://app:hunter2@db:5432/x"), "postgres://app:****@db:5432/x");
+    EXPECT_EQ(mask_secret("postgres://app:p@ss/w@db/x"), "postgres://app:****@db/x");
+    EXPECT_EQ(mask_secret("redis://:hunter2@h:1"), "redis://:****@h:1");
+    EXPECT_EQ(mask_secret("postgres://db/x?user=a&password=hunter2&y=1"),
+              "postgres://db/x?user=a&password=****&y=1");
+    EXPECT_EQ(mask_secret("host=db password=hunter2"), "host=db password=****");
+    EXPECT_EQ(mask_secret("redis+sentinel://h1:1,h2:2/master"), "redis+sentinel://h1:1,h2:2/master");
+    EXPECT_EQ(mask_secret("embedded"), "embedded");
+
+    SettingsInForce in_force{must_load({}),
+                             {{find_setting("store"), "postgres://app:hunter2@db/x", "--store", true}}};
+    EXPECT_THAT(print_settings(in_force), HasSubstr("store: \"postgres://app:****@db/x\""));
+}
+
+TEST(SettingsTable, DerivesFlagsAndVariablesFromKeys) {
+    EXPECT_EQ(find_setting("tokenFile")->flag(), "--token-file");
+    EXPECT_EQ(find_setting("tokenFile")->variable(), "SLUICE_TOKEN_FILE");
+    EXPECT_EQ(find_setting("tlsClientCa")->flag(), "--tls-client-ca");
+    EXPECT_EQ(find_setting("slots.batchMax")->flag(), "");
+    EXPECT_EQ(find_setting("slots.batchMax")->variable(), "SLUICE_SLOTS_BATCH_MAX");
+    EXPECT_EQ(find_setting("none"), nullptr);
+}
+
+TEST(SettingsTable, OffersOnlyChoicesThatAreAccepted) {
+    for (const SettingSpec& spec : settings_table()) {
+        for (const std::string_view choice : spec.choices) {
+            if (!choice.empty()) {
+                EXPECT_EQ(error_of({{spec.flag().substr(2), std::string{choice}}}), "no error") << choice;
+            }
+        }
+    }
+}
+
+TEST(Nearest, CountsLettersAddedDroppedReplacedOrSwapped) {
+    EXPECT_EQ(edit_distance("", ""), 0U);
+    EXPECT_EQ(edit_distance("", "abc"), 3U);
+    EXPECT_EQ(edit_distance("listen", "LISTEN"), 0U);
+    EXPECT_EQ(edit_distance("lsiten", "listen"), 1U);
+    EXPECT_EQ(edit_distance("kitten", "sitting"), 3U);
+    EXPECT_EQ(nearest_of("gte", std::vector<std::string>{"cancel", "get", "move"}), "get");
+    EXPECT_EQ(nearest_of("x", {}), "");
+}
+
+TEST(HostPort, ReadsNamesAndBothKindsOfAddresses) {
+    EXPECT_EQ(*parse_host_port("localhost:0"), (HostPort{"localhost", 0}));
+    EXPECT_EQ(*parse_host_port("[::1]:8080"), (HostPort{"::1", 8080}));
+    EXPECT_EQ((HostPort{"::1", 8080}.text()), "[::1]:8080");
+    for (const char* text :
+         {"", ":80", "h", "h:", "h:-1", "h:8080x", "::1:80", "[x]:80", "[]:80", "a b:80"}) {
+        EXPECT_FALSE(parse_host_port(text)) << text;
+    }
+}
+
+TEST(HostPort, ReadsTheAddressOfAServer) {
+    EXPECT_EQ(*parse_server_url("http://127.0.0.1:8080"), (HostPort{"127.0.0.1", 8080}));
+    EXPECT_EQ(*parse_server_url("http://[::1]:8080/"), (HostPort{"::1", 8080}));
+    EXPECT_EQ(*parse_server_url("http://[::1]"), (HostPort{"::1", 80}));
+    EXPECT_EQ(*parse_server_url("http://example.com"), (HostPort{"example.com", 80}));
+    for (const char* text :
+         {"", "h:80", "ftp://h", "http://", "http://h/path", "http://u:p@h", "http://h:0"}) {
+        EXPECT_FALSE(parse_server_url(text)) << text;
+    }
+    EXPECT_THAT(parse_server_url("https://h").error(), HasSubstr("not supported by this version yet"));
+}
+
+TEST(HostPort, KnowsWhichListenersOnlyThisMachineReaches) {
+    for (const char* host : {"127.0.0.1", "127.9.9.9", "::1", "::ffff:127.0.0.1"}) {
+        EXPECT_TRUE(is_loopback({host, 1})) << host;
+    }
+    for (const char* host :
+         {"0.0.0.0", "10.0.0.1", "128.0.0.1", "::", "::ffff:10.0.0.1", "localhost.example"}) {
+        EXPECT_FALSE(is_loopback({host, 1})) << host;
+    }
+    EXPECT_TRUE(is_loopback(*resolve_listener({"localhost", 1})));
+    EXPECT_FALSE(resolve_listener({"no-such-host.invalid", 1}));
+}
+
+}  // namespace
+}  // namespace sluice
