@@ -143,7 +143,7 @@ void fill(Engine& engine, const Work& work, std::size_t events) {
     }
 }
 
-// Lets the files be sorted to the end, so that no mode pays for the filling.
+// Lets the files be sorted to the end, so that no mode pays for what was written before it.
 void settle(const std::string& folder) {
     const auto database = rocks::Database::open({folder});
     if (!database) {
@@ -176,6 +176,7 @@ void prefill(const std::string& folder) {
 }
 
 void measure(const std::string& folder, const Work& work, std::size_t batches) {
+    settle(folder);
     Engine engine{folder};
     if (work.depth_min == 0) {
         engine.configure();

@@ -34,7 +34,7 @@ struct CombinerLimits {
 // Turns requests that arrive one by one into batches: a worker takes all that is waiting, up to batch_max,
 // runs it at once, and completes each request. There is no timer: alone, a request runs at once; under load
 // the batch grows while the one before it runs.
-// Promises: the queue is bounded; a request that was taken into a run is completed with that run's reply, never
+// Promises: the queue is bounded (whoever waits for room bounds itself by what it has under way); a request that was taken into a run is completed with that run's reply, never
 // with Expired; every submitted request is completed exactly once, from a worker or from submit() itself.
 // Thread safety: submit() and stop() from any thread. Completions run on a worker and must not block.
 template <class Request, class Reply>
@@ -95,9 +95,9 @@ private:
             if (stopping_) {
                 return Refusal::Stopped;
             }
-            // Whoever waits for room stands in line before those who come later.
-            const bool room = parked_.empty() && fits(ticket);
-            if (!room && ticket.when_full == WhenFull::Refuse) {
+            const bool waits = ticket.when_full == WhenFull::WaitForRoom;
+            const bool room = waits ? parked_.empty() && has_half_room(ticket) : fits(ticket);
+            if (!room && !waits) {
                 return Refusal::Overloaded;
             }
             if (room) {
@@ -110,6 +110,12 @@ private:
             work_arrived_.notify_one();
         }
         return std::nullopt;
+    }
+
+    // REQUIRES: mutex_ is held. Those that wait for room share half of the queue, so that they never crowd out
+    // those that cannot wait.
+    bool has_half_room(const Ticket& ticket) const {
+        return waiting_ == 0 || waiting_ + ticket.weight <= limits_.queue_max / 2;
     }
 
     // REQUIRES: mutex_ is held. A ticket heavier than the whole queue fits an empty one.
@@ -149,7 +155,7 @@ private:
             queue_.pop_front();
         }
         waiting_ -= weight;
-        while (!parked_.empty() && fits(parked_.front())) {
+        while (!parked_.empty() && has_half_room(parked_.front())) {
             waiting_ += parked_.front().weight;
             queue_.push_back(std::move(parked_.front()));
             parked_.pop_front();

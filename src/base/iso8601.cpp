@@ -1,8 +1,6 @@
 #include "base/iso8601.hpp"
 
-#include <array>
 #include <cstdint>
-#include <cstdio>
 #include <optional>
 
 namespace sluice {
@@ -228,13 +226,21 @@ std::string format_instant(Instant instant) {
     const auto day = std::chrono::floor<days>(instant);
     const std::chrono::year_month_day date{day};
     const std::chrono::hh_mm_ss time{instant - day};
-    std::array<char, 40> text{};
-    const int length = std::snprintf(
-        text.data(), text.size(), "%04d-%02u-%02uT%02d:%02d:%02d.%03dZ", static_cast<int>(date.year()),
-        static_cast<unsigned>(date.month()), static_cast<unsigned>(date.day()),
-        static_cast<int>(time.hours().count()), static_cast<int>(time.minutes().count()),
-        static_cast<int>(time.seconds().count()), static_cast<int>(time.subseconds().count()));
-    return {text.data(), static_cast<std::size_t>(length)};
+    std::string text = "0000-00-00T00:00:00.000Z";
+    // Digits from the right: this is on the path of every answer, where printf is too slow.
+    const auto write = [&text](std::size_t end, std::int64_t number, int digits) {
+        for (int i = 0; i < digits; ++i, number /= 10) {
+            text[--end] = static_cast<char>('0' + number % 10);
+        }
+    };
+    write(4, static_cast<int>(date.year()), 4);
+    write(7, static_cast<unsigned>(date.month()), 2);
+    write(10, static_cast<unsigned>(date.day()), 2);
+    write(13, time.hours().count(), 2);
+    write(16, time.minutes().count(), 2);
+    write(19, time.seconds().count(), 2);
+    write(23, time.subseconds().count(), 3);
+    return text;
 }
 
 Result<Duration, DurationError> parse_duration(std::string_view text) {

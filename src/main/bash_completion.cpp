@@ -20,7 +20,7 @@ std::string command_cases() {
         }
     }
     std::string cases = case_line("", top + "--help --version");
-    for (const CommandGroup& group : command_groups()) {
+    for (const CommandFamily& group : command_families()) {
         std::string words;
         for (const CommandSpec& command : command_table()) {
             if (command.path.starts_with(group.name + " ")) {
@@ -81,7 +81,7 @@ std::string bash_completion() {
            "            '') if [[ $word != -* ]]; then command=$word; fi ;;\n" +
            [] {
                std::string names;
-               for (const CommandGroup& group : command_groups()) {
+               for (const CommandFamily& group : command_families()) {
                    names += (names.empty() ? "" : " | ") + group.name;
                }
                return "            " + names;

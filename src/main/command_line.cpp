@@ -171,7 +171,7 @@ private:
     CLI::App* group(const std::string& name, std::map<std::string, CLI::App*>& groups) {
         CLI::App*& found = groups[name];
         if (found == nullptr) {
-            const auto& all = command_groups();
+            const auto& all = command_families();
             const auto spec =
                 std::find_if(all.begin(), all.end(), [&](const auto& one) { return one.name == name; });
             found = app_.add_subcommand(name, spec->summary);

@@ -174,23 +174,23 @@ std::vector<CommandSpec> make_table() {
 }  // namespace
 
 const std::vector<CommandSpec>& command_table() {
-    static const std::vector<CommandSpec> table = make_table();
-    return table;
+    static const std::vector<CommandSpec> kTable = make_table();
+    return kTable;
 }
 
-const std::vector<CommandGroup>& command_groups() {
-    static const std::vector<CommandGroup> groups{{"slot", "Look at, cancel or move an event's slot"},
-                                                  {"config", "Look at or change a config"},
-                                                  {"bench", "Measure a running server"},
-                                                  {"completion", "Print a completion file for a shell"}};
-    return groups;
+const std::vector<CommandFamily>& command_families() {
+    static const std::vector<CommandFamily> kFamilies{{"slot", "Look at, cancel or move an event's slot"},
+                                                      {"config", "Look at or change a config"},
+                                                      {"bench", "Measure a running server"},
+                                                      {"completion", "Print a completion file for a shell"}};
+    return kFamilies;
 }
 
 const std::vector<std::string>& later_commands() {
-    static const std::vector<std::string> commands{
+    static const std::vector<std::string> kCommands{
         "check",  "key",    "send",    "user",      "feed",   "dead",        "top",
         "worker", "sender", "indexer", "reconcile", "report", "bench check", "bench send"};
-    return commands;
+    return kCommands;
 }
 
 }  // namespace sluice

@@ -30,14 +30,14 @@ struct CommandSpec {
 };
 
 // A first word that only groups commands: "slot".
-struct CommandGroup {
+struct CommandFamily {
     std::string name;
     std::string summary;
 };
 
 // Every command of this version, in the order of --help.
 const std::vector<CommandSpec>& command_table();
-const std::vector<CommandGroup>& command_groups();
+const std::vector<CommandFamily>& command_families();
 
 // Commands of the contract that this version does not have.
 const std::vector<std::string>& later_commands();

@@ -1,6 +1,7 @@
 #include "main/settings.hpp"
 
 #include <algorithm>
+#include <array>
 #include <charconv>
 #include <fstream>
 #include <set>
@@ -18,7 +19,7 @@ using Failure = Unexpected<std::string>;
 constexpr std::string_view kPrefix = "SLUICE_";
 constexpr std::string_view kConfigVariable = "SLUICE_CONFIG";
 // Variables of other commands, and of the project's own tools.
-constexpr std::string_view kForeign[] = {kConfigVariable, "SLUICE_SERVER", "SLUICE_SERVICES"};
+constexpr std::array<std::string_view, 3> kForeign{kConfigVariable, "SLUICE_SERVER", "SLUICE_SERVICES"};
 
 Failure not_supported(const std::string& name) {
     return Failure{name + " is not supported by this version yet."};
@@ -66,7 +67,7 @@ Result<void, std::string> apply_file(const std::string& path, Entries& entries) 
 
 bool is_ours(std::string_view variable) {
     return variable.starts_with(kPrefix) && !variable.starts_with("SLUICE_TEST_") &&
-           std::find(std::begin(kForeign), std::end(kForeign), variable) == std::end(kForeign);
+           std::find(kForeign.begin(), kForeign.end(), variable) == kForeign.end();
 }
 
 Result<void, std::string> apply_variable(const std::string& name, const std::string& text, Entries& entries) {
@@ -96,12 +97,16 @@ Result<void, std::string> apply_variables(const Environment& variables, Entries&
             continue;
         }
         if (const auto applied = apply_variable(name, text, entries); !applied) {
-            return applied;
+            return Failure{applied.error()};
         }
     }
+    const auto is_set = [&variables](const std::string& name) {
+        const auto found = variables.find(name);
+        return found != variables.end() && !found->second.empty();
+    };
     for (const SettingSpec& spec : settings_table()) {
         const std::string from_file = spec.file_variable();
-        if (!from_file.empty() && variables.contains(from_file) && variables.contains(spec.variable())) {
+        if (is_set(from_file) && is_set(spec.variable())) {
             return Failure{spec.variable() + " and " + from_file + " are both set; set one of them."};
         }
     }

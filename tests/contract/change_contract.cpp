@@ -176,6 +176,29 @@ TEST_P(SlotStoreContract, KeepsTheWholeHistoryInOrder) {
     EXPECT_EQ(story->past, past);
 }
 
+TEST_P(SlotStoreContract, AssignsEachEventOfABulkForItself) {
+    put(looking_ahead(0, draft("a", 2, 1s)));
+    const Slot known = take("known", "a", SlotAsk{kNoon});
+    const SlotAsk ask{kNoon};
+    const SlotCommand command{
+        AssignEach{{assign("x", "a", ask), assign("known", "a", ask), assign("y", "nowhere", ask),
+                    assign("z", "a", ask), assign("x", "a", ask)}}};
+
+    const auto replies = store().execute({&command, 1});
+
+    const auto& outcomes = std::get<EachOutcome>(replies.at(0));
+    ASSERT_EQ(outcomes.size(), 5U);
+    ASSERT_TRUE(outcomes[0]);
+    EXPECT_FALSE(outcomes[0]->repeated);
+    EXPECT_EQ(outcomes[1]->slot, known);
+    EXPECT_EQ(outcomes[2].error().fault, SlotFault::UnknownConfig);
+    EXPECT_EQ(outcomes[3].error().fault, SlotFault::Exhausted);
+    EXPECT_TRUE(outcomes[4]->repeated);
+    EXPECT_EQ(outcomes[4]->slot, outcomes[0]->slot);
+    EXPECT_EQ(store().find(event("x"))->slot, outcomes[0]->slot);
+    EXPECT_THAT(counts("a", kNoon, 1), ElementsAre(2));
+}
+
 AssignAll all_of(std::vector<std::string> ids, SlotAsk ask) {
     AssignAll all;
     for (const std::string& id : ids) {

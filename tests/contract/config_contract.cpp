@@ -166,6 +166,16 @@ TEST_P(SlotStoreContract, CutsAPoolIntoSmallerWindowsAndBack) {
     EXPECT_THAT(counts("a", kNoon, 2), ElementsAre(8, 0));
 }
 
+TEST_P(SlotStoreContract, RefusesToCutWindowsThatWouldHoldMoreThanCanBeCounted) {
+    put(draft("a", kMaxPerWindowLimit, 1s));
+    take_many(5, "x", "a", SlotAsk{kNoon, kMaxPerWindowLimit});
+    around_.clock.set(kNoon + 1h);
+
+    EXPECT_EQ(store().put_config(draft("a", 1, 10s)).error().fault, SlotFault::PoolWindowSize);
+
+    EXPECT_TRUE(store().put_config(draft("a", 1, 4s))) << "four of them can still be counted";
+}
+
 TEST_P(SlotStoreContract, MayCutAPoolAnewWhenItsFutureIsCancelled) {
     put(draft("a", 2, 1s));
     take("x", "a", SlotAsk{kNoon});

@@ -4,7 +4,7 @@
 #include <gmock/gmock.h>
 #include <sys/stat.h>
 
-#include "e2e/cli_process.hpp"
+#include "support/cli_process.hpp"
 #include "support/raw_http.hpp"
 #include "support/temp_folder.hpp"
 

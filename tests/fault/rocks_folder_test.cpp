@@ -159,7 +159,7 @@ TEST_F(RocksFolder, AnswersNothingWrongOverDamagedRows) {
     EXPECT_EQ(run_one(*ledger, assign("x", "a", SlotAsk{kNoon})).error().fault, SlotFault::Unavailable);
 }
 
-TEST_F(RocksFolder, ReadsWhileItIsBeingOpenedAgainOrSaysThatItIsClosed) {
+TEST_F(RocksFolder, KeepsItsRowsWhenItIsOpenedAgain) {
     make();
     const auto tables = open().value();
 

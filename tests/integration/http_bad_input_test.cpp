@@ -94,6 +94,11 @@ std::vector<BadCase> framing_cases() {
 
 std::vector<BadCase> routing_cases() {
     return {
+        {"a trailing slash", request_text("POST", "/api/v1/slots/", kGoodBody), 404, "not_found"},
+        {"a config without a type",
+         request_text("POST", "/admin/rate-limit/config",
+                      R"({"configName":"default","maxPerWindow":7,"windowSize":"PT4S"})", ""),
+         415, "type_not_supported"},
         {"an unknown path", request_text("GET", "/nothing"), 404, "not_found"},
         {"an unknown method", request_text("PUT", "/api/v1/slots", kGoodBody), 405, "method_not_allowed"},
         {"a method of nobody's", request_text("BREW", "/api/v1/slots"), 405, "method_not_allowed"},
@@ -140,7 +145,8 @@ std::vector<BadCase> json_cases() {
          "malformed_json"},
         {"a repeated key, escaped", assign_text(R"({"eventId":"a","\u0065ventId":"bad",)" + id_text + "}"),
          400, "malformed_json"},
-        {"NaN", with_weight("NaN"), 400, "malformed_json"},
+        {"NaN", with_weight("NaN"), 400, "invalid_number"},
+        {"-Infinity", with_weight("-Infinity"), 400, "invalid_number"},
         {"an empty event id", with_id(""), 400, "invalid_event_id"},
         {"an event id of 256 bytes", with_id(std::string(256, 'x')), 400, "invalid_event_id"},
         {"NUL in an event id", with_id(R"(a\u0000b)"), 400, "invalid_event_id"},
@@ -288,6 +294,40 @@ TEST_F(BadInput, TimesWithOffsetsAndFinerFractionsAreReadAsUtcRoundedUp) {
     EXPECT_EQ(finer.body, R"({"scheduledTime":"2025-06-01T12:00:00.001Z","delayMs":0})");
 }
 
+TEST_F(BadInput, WithTooManyValuesIsRefusedBeforeItTakesMuchMemory) {
+    std::string numbers = R"({"events":[1)";
+    for (int i = 0; i < 300'000; ++i) {
+        numbers += ",1";
+    }
+
+    const auto answer = post("/api/v1/slots/batch", numbers + "]}");
+
+    EXPECT_EQ(answer.status, 400);
+    EXPECT_EQ(answer.code(), "malformed_json");
+}
+
+TEST_F(BadInput, OfABatchAsAWholeIsRefusedAsAWhole) {
+    const auto unsupported =
+        post("/api/v1/slots/batch", R"({"configNames":["a"],"events":[{"eventId":"a"}]})");
+    const auto empty = post("/api/v1/slots/batch", R"({"requestedTime":"2025-06-01T12:00:00Z","events":[]})");
+    const auto flag = post("/api/v1/slots/batch", R"({"atomic":"yes","events":[{"eventId":"a"}]})");
+
+    EXPECT_EQ(unsupported.code(), "not_supported");
+    EXPECT_EQ(empty.code(), "invalid_events");
+    EXPECT_EQ(flag.code(), "invalid_flag");
+}
+
+TEST_F(BadInput, TypesAreReadWhateverTheirCaseAndParameters) {
+    for (const char* type : {"Application/JSON", "application/json ; charset=utf-8"}) {
+        SCOPED_TRACE(type);
+        RawHttp http{port()};
+        http.send(
+            request_text("POST", "/api/v1/slots", kGoodBody, "Content-Type: " + std::string{type} + "\r\n"));
+
+        EXPECT_EQ(http.read().value().status, 200);
+    }
+}
+
 TEST_F(BadInput, UnknownFieldsOfDataAreIgnored) {
     const auto answer =
         post("/api/v1/slots", R"({"eventId":"e","requestedTime":"2025-06-01T12:00:00Z","comment":"hello"})");
@@ -306,7 +346,7 @@ TEST_F(BadInput, DurationsThatAreFineAreTaken) {
 
 TEST_F(BadInput, OfAnUnknownMethodIsToldWhatIsAllowed) {
     EXPECT_EQ(call(port(), "PUT", "/api/v1/slots").header("allow"), "POST");
-    EXPECT_EQ(call(port(), "PUT", "/api/v1/slots/x").header("allow"), "GET, DELETE");
+    EXPECT_EQ(call(port(), "PUT", "/api/v1/slots/x").header("allow"), "GET, HEAD, DELETE");
 }
 
 }  // namespace

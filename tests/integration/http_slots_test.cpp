@@ -57,6 +57,22 @@ TEST_F(HttpSlots, AnswerAKnownEventByteForByteWhateverElseIsAsked) {
     EXPECT_EQ(other.body, first.body);
 }
 
+TEST_F(HttpSlots, AnswerAKnownEventEvenWhenTheRestOfItsBodyIsWrong) {
+    const auto first = assign_at_noon("e");
+
+    const auto wrong = post("/api/v1/slots", R"({"eventId":"e","requestedTime":"never","weight":-1})");
+
+    EXPECT_EQ(wrong.status, 200);
+    EXPECT_EQ(wrong.body, first.body);
+}
+
+TEST_F(HttpSlots, TakeEventsThatAreNamedLikeAPath) {
+    ASSERT_EQ(assign_at_noon("batch").status, 200);
+
+    EXPECT_EQ(get("/api/v1/slots/batch").status, 200);
+    EXPECT_EQ(cancel("batch").status, 204);
+}
+
 TEST_F(StrictDoor, RefusesAnotherBodyForAKnownEvent) {
     ASSERT_EQ(assign_at_noon("e").status, 200);
 

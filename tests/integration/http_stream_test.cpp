@@ -39,6 +39,17 @@ std::vector<std::string> lines_of(const std::string& text) {
 
 class HttpStream : public DoorFixture {};
 
+http::ServerOptions impatient() {
+    http::ServerOptions options;
+    options.receive_timeout = std::chrono::seconds{1};
+    return options;
+}
+
+class ImpatientStream : public DoorFixture {
+protected:
+    ImpatientStream() : DoorFixture{impatient()} {}
+};
+
 TEST_F(HttpStream, AnswersEveryLineInOrder) {
     RawHttp http{port()};
     std::string body;
@@ -107,6 +118,15 @@ TEST_F(HttpStream, LeavesTheConnectionForTheNextRequest) {
 
     EXPECT_EQ(lines_of(streamed.value().body).size(), 1U);
     EXPECT_EQ(http.read().value().status, 200);
+}
+
+TEST_F(ImpatientStream, EndsWhenItsClientFallsSilentAfterAnAnswer) {
+    RawHttp http{port()};
+
+    http.send(kHead);
+    http.send(chunk(line("a")));
+
+    EXPECT_FALSE(http.read().has_value());
 }
 
 TEST_F(HttpStream, EndsWithItsClient) {

@@ -53,12 +53,14 @@ class Promises {
 public:
     void keep(const SlotReply& reply) {
         if (const auto* one = std::get_if<SlotOutcome>(&reply)) {
-            if (*one) {
-                keep(**one);
+            keep_outcome(*one);
+        } else if (const auto* each = std::get_if<EachOutcome>(&reply)) {
+            for (const SlotOutcome& outcome : *each) {
+                keep_outcome(outcome);
             }
         } else if (const auto& all = std::get<AllOutcome>(reply); all) {
             for (const Granted& granted : *all) {
-                keep(granted);
+                keep_granted(granted);
             }
         }
     }
@@ -76,7 +78,12 @@ public:
     }
 
 private:
-    void keep(const Granted& granted) {
+    void keep_outcome(const SlotOutcome& outcome) {
+        if (outcome) {
+            keep_granted(*outcome);
+        }
+    }
+    void keep_granted(const Granted& granted) {
         const auto known = last_.find(granted.slot.event_id);
         if (granted.repeated) {
             RC_ASSERT(known != last_.end());

@@ -1,19 +1,26 @@
 #include "support/command_stream.hpp"
 
 #include <array>
+#include <cstdlib>
 
 #include "support/slot_words.hpp"
 
 namespace sluice::test {
 namespace {
 
-enum class What { Assign, AssignAll, Cancel, Move, ChangeCap, ChangeWindow };
+// More cases than rapidcheck's hundred, unless RC_PARAMS says otherwise. Sanitizers are slow enough with
+// those.
+#if !defined(__SANITIZE_THREAD__) && !defined(__SANITIZE_ADDRESS__)
+[[maybe_unused]] const int kManyCases = ::setenv("RC_PARAMS", "max_success=500", 0);
+#endif
+
+enum class What { Assign, AssignEach, AssignAll, Cancel, Move, ChangeCap, ChangeWindow };
 
 // Assignments are the most frequent.
 What what_of(const Step& step) {
-    constexpr std::array kWhat{What::Assign,    What::Assign,      What::Assign, What::Assign,
-                               What::Assign,    What::AssignAll,   What::Cancel, What::Move,
-                               What::ChangeCap, What::ChangeWindow};
+    constexpr std::array kWhat{What::Assign,     What::Assign,      What::Assign, What::Assign,
+                               What::AssignEach, What::AssignAll,   What::Cancel, What::Move,
+                               What::ChangeCap,  What::ChangeWindow};
     return kWhat.at(static_cast<std::size_t>(step.kind) % kWhat.size());
 }
 
@@ -41,6 +48,8 @@ SlotCommand command_of(const Step& step) {
     switch (what_of(step)) {
         case What::Cancel: return CancelSlot{id};
         case What::Move: return MoveSlot{id, kNoon + Duration{step.offset_ms}};
+        case What::AssignEach:
+            return AssignEach{{assignment_of(step, 0), assignment_of(step, 3), assignment_of(step, 0)}};
         case What::AssignAll:
             return AssignAll{{assignment_of(step, 0), assignment_of(step, 1), assignment_of(step, 0),
                               assignment_of(step, 7)}};
@@ -82,6 +91,13 @@ rc::Gen<std::vector<Step>> any_steps() {
 std::string describe(const SlotReply& reply) {
     if (const auto* one = std::get_if<SlotOutcome>(&reply)) {
         return *one ? describe(**one) : describe(one->error());
+    }
+    if (const auto* each = std::get_if<EachOutcome>(&reply)) {
+        std::string text = "each:";
+        for (const SlotOutcome& one : *each) {
+            text += " [" + (one ? describe(*one) : describe(one.error())) + "]";
+        }
+        return text;
     }
     const auto& all = std::get<AllOutcome>(reply);
     if (!all) {

@@ -17,6 +17,9 @@ constexpr Duration kRecoveryPause{200};
 constexpr int kAttemptsMax = 10;
 
 const SlotError* error_of(const SlotReply& reply) {
+    if (const auto* each = std::get_if<EachOutcome>(&reply)) {
+        return each->front() ? nullptr : &each->front().error();
+    }
     if (const auto* all = std::get_if<AllOutcome>(&reply)) {
         return *all ? nullptr : &all->error().error;
     }
@@ -65,6 +68,8 @@ StubbornWorkload::Group StubbornWorkload::commands_of(std::size_t group) {
     }
     commands.emplace_back(AssignAll{{assign(event(group * 10 + 5), "a", SlotAsk{kNoon, 2}),
                                      assign(event(group * 10 + 6), "a", SlotAsk{kNoon + 1h})}});
+    commands.emplace_back(AssignEach{{assign(event(group * 10 + 7), "a", SlotAsk{kNoon}),
+                                      assign(event(group * 10 + 8), "a", SlotAsk{kNoon + 1h})}});
     if (group % 3 == 1) {
         commands.emplace_back(CancelSlot{event((group - 1) * 10)});
         commands.emplace_back(MoveSlot{event((group - 1) * 10 + 1), kNoon + 2h});
@@ -125,6 +130,10 @@ void StubbornWorkload::keep(const std::vector<SlotReply>& replies) {
         ASSERT_EQ(error_of(reply), nullptr) << error_of(reply)->detail;
         if (const auto* one = std::get_if<SlotOutcome>(&reply)) {
             keep_one(**one);
+            continue;
+        }
+        if (const auto* each = std::get_if<EachOutcome>(&reply)) {
+            std::for_each(each->begin(), each->end(), [&](const SlotOutcome& one) { keep_one(one.value()); });
             continue;
         }
         for (const Granted& granted : *std::get<AllOutcome>(reply)) {

@@ -90,6 +90,7 @@ TEST(Settings, ReadASecretFromAFile) {
     EXPECT_THAT(error_of({}, {{"SLUICE_STORE_FILE", folder / "missing"}}), HasSubstr("SLUICE_STORE_FILE"));
     EXPECT_THAT(error_of({}, {{"SLUICE_STORE_FILE", file}, {"SLUICE_STORE", "memory"}}),
                 HasSubstr("both set"));
+    EXPECT_EQ(error_of({}, {{"SLUICE_STORE_FILE", file}, {"SLUICE_STORE", ""}}), "no error");
 }
 
 TEST(Settings, LeaveVariablesOfOthersAlone) {

@@ -19,8 +19,8 @@ void collect(const SlotCommand& command, std::vector<std::string_view>& ids) {
 
 }  // namespace
 
-Result<CommandGroup, StoreError> CommandGroup::read(std::span<const SlotCommand> commands,
-                                                    SlotTables& tables) {
+Result<CommandGroup, StoreError> CommandGroup::read(std::span<const SlotCommand> commands, SlotTables& tables,
+                                                    const ConfigBook& book) {
     std::vector<std::string_view> ids;
     ids.reserve(commands.size());
     for (const SlotCommand& command : commands) {
@@ -33,6 +33,9 @@ Result<CommandGroup, StoreError> CommandGroup::read(std::span<const SlotCommand>
     CommandGroup group;
     group.drafts_.reserve(ids.size());
     for (std::size_t i = 0; i < ids.size(); ++i) {
+        if ((*found)[i] && !book.knows((*found)[i]->config_id)) {
+            return Unexpected{StoreError{"a slot names a config that does not exist"}};
+        }
         group.drafts_.try_emplace(ids[i], EventDraft{std::move((*found)[i]), {}, false});
     }
     return group;

@@ -5,6 +5,7 @@
 #include <unordered_map>
 #include <vector>
 
+#include "app/slots/config_book.hpp"
 #include "app/slots/slot_store.hpp"
 #include "app/slots/slot_tables.hpp"
 
@@ -20,8 +21,9 @@ struct EventDraft {
 // The events that a group of commands names, each looked up once, and what the group changes.
 class CommandGroup {
 public:
-    // Reads the events of all commands.
-    static Result<CommandGroup, StoreError> read(std::span<const SlotCommand> commands, SlotTables& tables);
+    // Reads the events of all commands. Slots of configs that the book does not know are damaged data.
+    static Result<CommandGroup, StoreError> read(std::span<const SlotCommand> commands, SlotTables& tables,
+                                                 const ConfigBook& book);
 
     // REQUIRES: an event that one of the commands names.
     EventDraft& draft(const EventId& event_id) { return drafts_.find(event_id.text())->second; }

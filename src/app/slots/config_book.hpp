@@ -19,7 +19,8 @@ public:
     // Null: no such config.
     [[nodiscard]] ConfigRef active(const ConfigName& name) const;
     [[nodiscard]] std::vector<ConfigVersion> history(const ConfigName& name) const;  // Newest first.
-    // REQUIRES: an id that this book gave out.
+    [[nodiscard]] bool knows(ConfigId id) const { return versions_.contains(id); }
+    // REQUIRES: knows(id).
     [[nodiscard]] const ConfigVersion& version(ConfigId id) const { return *versions_.at(id); }
     // REQUIRES: a pool that some version names.
     [[nodiscard]] const Pool& pool(const PoolName& name) const { return pools_.at(name); }

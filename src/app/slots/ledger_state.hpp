@@ -27,6 +27,19 @@ struct LedgerState {
         return windows.try_emplace(pool.id, pool.id, tables).first->second;
     }
 
+    // Gives memory back by forgetting all counts, when there are many. What is needed is read again.
+    // REQUIRES: all that was added or removed is committed.
+    void forget_if_large() {
+        constexpr std::size_t kEntriesMax = 200'000;  // Nodes and chunks; at most some 100 MB.
+        std::size_t entries = 0;
+        for (const auto& [id, counts] : windows) {
+            entries += counts.entries();
+        }
+        if (entries > kEntriesMax) {
+            windows.clear();
+        }
+    }
+
     // What failed while counts were read.
     [[nodiscard]] std::optional<StoreError> failure() const {
         for (const auto& [id, counts] : windows) {

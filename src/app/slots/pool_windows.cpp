@@ -4,7 +4,6 @@ namespace sluice {
 namespace {
 
 constexpr WindowIndex kChunk = 4096;
-constexpr std::size_t kEntriesMax = 200'000;  // Nodes and chunks; at most some 100 MB.
 
 }  // namespace
 
@@ -32,13 +31,6 @@ void PoolWindows::add(WindowIndex window, Places places) {
 void PoolWindows::remove(WindowIndex window, Places places) {
     load(window);
     occupancy_.remove(window, places);
-}
-
-void PoolWindows::forget_if_large() {
-    if (occupancy_.nodes() + loaded_.size() > kEntriesMax) {
-        occupancy_ = Occupancy{};
-        loaded_.clear();
-    }
 }
 
 bool PoolWindows::load(WindowIndex window) {

@@ -24,9 +24,8 @@ public:
     // What failed while reading; the counts are then not to be trusted.
     [[nodiscard]] const std::optional<StoreError>& failure() const { return failure_; }
 
-    // Gives memory back by forgetting everything, when there is much of it. What is needed is read again.
-    // REQUIRES: all that was added or removed is committed.
-    void forget_if_large();
+    // What the memory taken is proportional to.
+    [[nodiscard]] std::size_t entries() const { return occupancy_.nodes() + loaded_.size(); }
 
 private:
     // True when the chunk of the window had to be read.

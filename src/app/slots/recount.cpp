@@ -10,24 +10,29 @@ namespace {
 
 constexpr std::size_t kDifferencesMax = 100;
 
-using Counts = std::map<WindowIndex, Places>;
+using Counts = std::map<WindowIndex, std::uint64_t>;
+
+void note(RecountReport& report, std::string difference) {
+    if (report.differences.size() < kDifferencesMax) {
+        report.differences.push_back(std::move(difference));
+    }
+}
 
 void compare(const Pool& pool, const Counts& counted, const Counts& recounted, RecountReport& report) {
     const WindowGrid grid{pool.window_size};
     const auto held = [](const Counts& counts, WindowIndex window) {
         const auto found = counts.find(window);
-        return found == counts.end() ? Places{0} : found->second;
+        return found == counts.end() ? std::uint64_t{0} : found->second;
     };
     Counts all = counted;
     all.insert(recounted.begin(), recounted.end());
     for (const auto& [window, ignored] : all) {
-        const Places stored = held(counted, window);
-        const Places real = held(recounted, window);
-        if (stored != real && report.differences.size() < kDifferencesMax) {
-            report.differences.push_back("Pool '" + pool.name.text() + "', window " +
-                                         format_instant(grid.start_of(window)) + ": the counter says " +
-                                         std::to_string(stored) + ", its slots are " + std::to_string(real) +
-                                         ".");
+        const std::uint64_t stored = held(counted, window);
+        const std::uint64_t real = held(recounted, window);
+        if (stored != real) {
+            note(report, "Pool '" + pool.name.text() + "', window " + format_instant(grid.start_of(window)) +
+                             ": the counter says " + std::to_string(stored) + ", its slots are " +
+                             std::to_string(real) + ".");
         }
     }
     report.windows += recounted.size();
@@ -51,11 +56,10 @@ std::optional<Places> highest_cap(const Pool& pool, const std::vector<ConfigVers
 void check_caps(const Pool& pool, const Counts& recounted, Places cap, RecountReport& report) {
     const WindowGrid grid{pool.window_size};
     for (const auto& [window, places] : recounted) {
-        if (places > cap && report.differences.size() < kDifferencesMax) {
-            report.differences.push_back("Pool '" + pool.name.text() + "', window " +
-                                         format_instant(grid.start_of(window)) + " holds " +
-                                         std::to_string(places) + ", above every cap it ever had (" +
-                                         std::to_string(cap) + ").");
+        if (places > cap) {
+            note(report, "Pool '" + pool.name.text() + "', window " + format_instant(grid.start_of(window)) +
+                             " holds " + std::to_string(places) + ", above every cap it ever had (" +
+                             std::to_string(cap) + ").");
         }
     }
 }
@@ -72,7 +76,9 @@ Result<RecountReport, StoreError> recount(SlotTables& tables) {
     std::map<PoolName, Counts> recounted;
     const auto scanned = tables.scan_slots([&](const Slot& slot) {
         ++report.slots;
-        if (slot.state == SlotState::Assigned) {
+        if (!book.knows(slot.config_id)) {
+            note(report, "Event '" + slot.event_id.text() + "' names a config that does not exist.");
+        } else if (slot.state == SlotState::Assigned) {
             const Pool& pool = book.pool(book.version(slot.config_id).terms.pool);
             recounted[pool.name][WindowGrid{pool.window_size}.index_of(slot.scheduled)] += slot.weight;
         }

@@ -33,10 +33,8 @@ public:
         if (!recovered()) {
             return refuse_all(commands);
         }
-        for (auto& [id, windows] : state_.windows) {
-            windows.forget_if_large();
-        }
-        auto group = CommandGroup::read(commands, *tables_);
+        state_.forget_if_large();
+        auto group = CommandGroup::read(commands, *tables_, state_.book);
         if (!group) {
             fail(group.error());
             return refuse_all(commands);
@@ -85,6 +83,7 @@ public:
         if (request.ask.weight > config->terms.max_per_window) {
             return Unexpected{weight_above_cap(*config)};
         }
+        state_.forget_if_large();
         const SlotPolicy policy = config->policy();
         PoolWindows& windows = state_.windows_of(state_.book.pool(config->terms.pool));
         const auto window = find_window(policy, request.ask, windows);
@@ -121,6 +120,7 @@ public:
                                                                       std::to_string(kWindowsReportedMax) +
                                                                       " windows; ask for less at a time."}};
         }
+        state_.forget_if_large();
         PoolWindows& counts = state_.windows_of(state_.book.pool(config->terms.pool));
         WindowReport report{config->terms.max_per_window, {}};
         for (WindowIndex index = first; index < end; ++index) {
@@ -159,6 +159,9 @@ public:
             return Unexpected{store_unavailable()};
         }
         state_.book.accept(*proposal);
+        if (proposal->recut_pool) {
+            state_.windows.erase(proposal->recut_pool->id);
+        }
         state_.cache.put(state_.book.active(draft.name));
         tell(*proposal);
         return proposal->version;
@@ -219,7 +222,7 @@ private:
                                                              format_duration(from.window_size) + "."};
         }
         const WindowGrid grid{to.window_size};
-        std::unordered_map<WindowIndex, Places> counts;
+        std::unordered_map<WindowIndex, std::uint64_t> counts;
         const auto scanned = tables_->scan_slots([&](const Slot& slot) {
             if (slot.state == SlotState::Assigned &&
                 state_.book.version(slot.config_id).terms.pool == from.name) {
@@ -230,7 +233,11 @@ private:
             return store_unavailable();
         }
         for (const auto& [window, places] : counts) {
-            changes.counts.push_back({to.id, window, places});
+            if (places > std::numeric_limits<Places>::max()) {
+                return SlotError{SlotFault::PoolWindowSize,
+                                 "A window of this size would hold more past slots than can be counted."};
+            }
+            changes.counts.push_back({to.id, window, static_cast<Places>(places)});
         }
         changes.dropped_pools.push_back(from.id);
         return std::nullopt;
@@ -260,6 +267,9 @@ private:
         }
         if (!found->front()) {
             return Unexpected{unknown_event(event_id)};
+        }
+        if (!state_.book.knows(found->front()->config_id)) {
+            return Unexpected{store_unavailable()};
         }
         return std::move(*found->front());
     }

@@ -6,7 +6,8 @@ namespace sluice {
 namespace {
 
 constexpr std::string_view kComponent = "SlotAssignmentService";
-constexpr std::size_t kLinesPerSecond = 100;
+constexpr std::string_view kAssigned = "Assigned";
+constexpr std::string_view kExhausted = "Could not assign";
 
 std::size_t weight_of(const SlotCommand& command) {
     return std::visit(
@@ -92,6 +93,10 @@ void SlotService::ask(Query query, UniqueFunction<void(std::optional<SlotError>)
 void SlotService::stop() {
     commands_.stop();
     queries_.stop();
+    assigned_lines_.give_account(
+        [this](std::size_t count) { log_left_out(LogLevel::Info, kAssigned, count); });
+    exhausted_lines_.give_account(
+        [this](std::size_t count) { log_left_out(LogLevel::Error, kExhausted, count); });
 }
 
 std::vector<SlotReply> SlotService::run(std::span<Submission> batch) {
@@ -111,69 +116,71 @@ std::vector<SlotReply> SlotService::run(std::span<Submission> batch) {
 }
 
 void SlotService::observe(const Submission& submission, const SlotReply& reply, SteadyTime now) {
-    const auto took = now - submission.arrived;
+    const auto seen = [&](const EventId& id) { return Seen{id, now - submission.arrived, now}; };
     if (const auto* assign = std::get_if<AssignSlot>(&submission.command)) {
-        observe(std::get<SlotOutcome>(reply), assign->event_id, took);
+        observe(std::get<SlotOutcome>(reply), seen(assign->event_id));
     } else if (const auto* each = std::get_if<AssignEach>(&submission.command)) {
         const auto& outcomes = std::get<EachOutcome>(reply);
         for (std::size_t i = 0; i < outcomes.size(); ++i) {
-            observe(outcomes[i], each->events[i].event_id, took);
+            observe(outcomes[i], seen(each->events[i].event_id));
         }
     } else if (const auto* all = std::get_if<AllOutcome>(&reply)) {
         if (!*all) {
-            observe(Unexpected{all->error().error}, all->error().event_id, took);
+            observe(Unexpected{all->error().error}, seen(all->error().event_id));
             return;
         }
         for (const Granted& granted : **all) {
-            observe(granted, granted.slot.event_id, took);
+            observe(granted, seen(granted.slot.event_id));
         }
     }
 }
 
-void SlotService::observe(const SlotOutcome& outcome, const EventId& event_id,
-                          std::chrono::nanoseconds took) {
+void SlotService::observe(const SlotOutcome& outcome, const Seen& event) {
+    const EventId& event_id = event.event_id;
     if (!outcome) {
         const SlotError& error = outcome.error();
         if (error.fault == SlotFault::Exhausted) {
             world_.metrics.exhausted();
-            world_.log.write(LogLevel::Error, kComponent,
-                             "Could not assign slot for event " + event_id.text() + ", searched " +
-                                 std::to_string(error.windows_searched) + " windows");
+            log_exhausted(event_id, error.windows_searched, event.now);
         } else if (error.fault == SlotFault::Contended) {
             world_.metrics.contended();
         }
         return;
     }
     if (outcome->repeated) {
-        world_.metrics.repeated(took);
+        world_.metrics.repeated(event.took);
         if (world_.log.enabled(LogLevel::Debug)) {
             world_.log.write(LogLevel::Debug, kComponent, "Idempotent hit for eventId=" + event_id.text());
         }
         return;
     }
-    world_.metrics.assigned(took, outcome->depth);
-    log_assigned(outcome->slot);
+    world_.metrics.assigned(event.took, outcome->depth);
+    log_assigned(outcome->slot, event.now);
 }
 
-void SlotService::log_assigned(const Slot& slot) {
+void SlotService::log_left_out(LogLevel level, std::string_view what, std::size_t count) {
+    world_.log.write(level, kComponent,
+                     std::string{what} + " " + std::to_string(count) + " more slots, not listed");
+}
+
+void SlotService::log_exhausted(const EventId& event_id, std::int64_t windows_searched, SteadyTime now) {
+    const auto account = [this](std::size_t count) { log_left_out(LogLevel::Error, kExhausted, count); };
+    if (!world_.log.enabled(LogLevel::Debug) && !exhausted_lines_.take(now, account)) {
+        return;
+    }
+    world_.log.write(LogLevel::Error, kComponent,
+                     "Could not assign slot for event " + event_id.text() + ", searched " +
+                         std::to_string(windows_searched) + " windows");
+}
+
+void SlotService::log_assigned(const Slot& slot, SteadyTime now) {
     if (!world_.log.enabled(LogLevel::Info)) {
         return;
     }
-    const SteadyTime now = std::chrono::steady_clock::now();
-    if (now - log_second_ >= std::chrono::seconds{1}) {
-        if (not_logged_ > 0) {
-            world_.log.write(LogLevel::Info, kComponent,
-                             "Assigned " + std::to_string(not_logged_) + " more slots, not listed");
-        }
-        log_second_ = now;
-        logged_in_second_ = 0;
-        not_logged_ = 0;
-    }
-    if (logged_in_second_ >= kLinesPerSecond && !world_.log.enabled(LogLevel::Debug)) {
-        ++not_logged_;
+    const auto account = [this](std::size_t count) { log_left_out(LogLevel::Info, kAssigned, count); };
+    if (!world_.log.enabled(LogLevel::Debug) && !assigned_lines_.take(now, account)) {
         return;
     }
-    ++logged_in_second_;
     world_.log.write(LogLevel::Info, kComponent,
                      "Assigned slot for eventId=" + slot.event_id.text() +
                          " in window=" + format_instant(slot.window_start));

@@ -54,15 +54,51 @@ private:
 
     std::vector<SlotReply> run(std::span<Submission> batch);
     void observe(const Submission& submission, const SlotReply& reply, SteadyTime now);
-    void observe(const SlotOutcome& outcome, const EventId& event_id, std::chrono::nanoseconds took);
-    void log_assigned(const Slot& slot);
+    // An event that was answered: after how long, and when.
+    struct Seen {
+        const EventId& event_id;
+        std::chrono::nanoseconds took;
+        SteadyTime now;
+    };
+    void observe(const SlotOutcome& outcome, const Seen& event);
+    void log_assigned(const Slot& slot, SteadyTime now);
 
     const SlotServiceOptions options_;
     const SlotServiceWorld world_;
-    // The per-assignment line is written for the first hundred of a second only. Used by the one worker.
-    SteadyTime log_second_{};
-    std::size_t logged_in_second_ = 0;
-    std::size_t not_logged_ = 0;
+    // Lines about single events are written for the first hundred of a second only, of each kind; the rest is
+    // counted in one line. Used by the one worker, and by stop() after it.
+    class LineBudget {
+    public:
+        // True when one more line may be written. `flush` is told how many were not, once a second.
+        template <class Flush>
+        bool take(SteadyTime now, Flush flush) {
+            if (now - second_ >= std::chrono::seconds{1}) {
+                give_account(flush);
+                second_ = now;
+                written_ = 0;
+            }
+            const bool allowed = written_ < kLinesPerSecond;
+            ++(allowed ? written_ : left_out_);
+            return allowed;
+        }
+        template <class Flush>
+        void give_account(Flush flush) {
+            if (left_out_ > 0) {
+                flush(std::exchange(left_out_, 0));
+            }
+        }
+
+    private:
+        static constexpr std::size_t kLinesPerSecond = 100;
+        SteadyTime second_{};
+        std::size_t written_ = 0;
+        std::size_t left_out_ = 0;
+    };
+    void log_left_out(LogLevel level, std::string_view what, std::size_t count);
+    void log_exhausted(const EventId& event_id, std::int64_t windows_searched, SteadyTime now);
+
+    LineBudget assigned_lines_;
+    LineBudget exhausted_lines_;
     Combiner<Submission, SlotReply> commands_;
     Combiner<Query, std::monostate> queries_;
 };

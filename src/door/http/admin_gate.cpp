@@ -84,6 +84,9 @@ Admission AdminGate::admit(std::string_view authorization, const std::string& ad
     if (CRYPTO_memcmp(given.data(), token_->data(), given.size()) == 0) {
         return Admission::Granted;
     }
+    if (authorization.empty()) {
+        return Admission::TokenMissing;  // Nothing was guessed.
+    }
     if (failures_.size() >= kAddressesMax) {
         failures_.clear();  // A flood of addresses: forgetting is better than growing.
     }

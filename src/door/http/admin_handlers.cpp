@@ -36,7 +36,7 @@ Answer get_config(const ServerWorld& world, const Request& request) {
 Answer set_config(const ServerWorld& world, const Request& request) {
     const auto draft = [&]() -> Result<ConfigDraft, Problem> {
         const JsonBody body{request.body};
-        return body.object() == nullptr ? Unexpected{JsonBody::malformed()} : read_config(*body.object());
+        return body.object() == nullptr ? Unexpected{body.problem()} : read_config(*body.object());
     }();
     if (!draft) {
         co_return answer(draft.error());

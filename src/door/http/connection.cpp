@@ -34,29 +34,29 @@ std::string_view Connection::unread() const {
 
 asio::awaitable<bool> Connection::read_more(std::size_t most, std::chrono::milliseconds patience) {
     timed_out_ = false;
-    deadline_ = std::chrono::steady_clock::now() + patience;
+    read_deadline_ = std::chrono::steady_clock::now() + patience;
     boost::system::error_code error;
     const std::size_t room = std::min(most, buffer_.max_size() - buffer_.size());
     const std::size_t bytes = co_await socket_.async_read_some(
         buffer_.prepare(room), asio::redirect_error(asio::use_awaitable, error));
-    deadline_ = SteadyTime::max();
+    read_deadline_ = SteadyTime::max();
     buffer_.commit(bytes);
     co_return !error && bytes > 0;
 }
 
 asio::awaitable<bool> Connection::write(std::string_view bytes) {
-    deadline_ = std::chrono::steady_clock::now() + kWritePatience;
+    write_deadline_ = std::chrono::steady_clock::now() + kWritePatience;
     boost::system::error_code error;
     co_await asio::async_write(socket_, asio::buffer(bytes.data(), bytes.size()),
                                asio::redirect_error(asio::use_awaitable, error));
-    deadline_ = SteadyTime::max();
+    write_deadline_ = SteadyTime::max();
     co_return !error;
 }
 
 asio::awaitable<void> Connection::linger() {
     boost::system::error_code error;
     socket_.shutdown(asio::ip::tcp::socket::shutdown_send, error);
-    deadline_ = std::chrono::steady_clock::now() + kLinger;
+    read_deadline_ = std::chrono::steady_clock::now() + kLinger;
     std::size_t dropped = 0;
     std::string scratch(kKeptWhenIdle, '\0');
     while (!error && dropped < kLingerBytesMax) {
@@ -79,8 +79,8 @@ void Connection::shrink() {
 }
 
 void Connection::expire(SteadyTime now) {
-    if (now >= deadline_) {
-        deadline_ = SteadyTime::max();
+    if (now >= read_deadline_ || now >= write_deadline_) {
+        read_deadline_ = write_deadline_ = SteadyTime::max();
         timed_out_ = true;
         boost::system::error_code ignored;
         socket_.cancel(ignored);

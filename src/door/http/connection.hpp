@@ -17,10 +17,10 @@ class Connection;
 
 // One thread of the door with its connections, all of which are touched by this thread alone.
 struct IoThread {
-    boost::asio::io_context io{1};
     std::unordered_set<Connection*> connections;
     std::string date_line;  // "Date: ...", renewed by the sweeper.
     bool draining = false;
+    boost::asio::io_context io{1};  // Last: connections that it still holds when it goes leave the set above.
 };
 
 // A client's socket with what was read ahead, and the deadline of what it is waited for. Deadlines are looked
@@ -47,7 +47,7 @@ public:
     // to a reset while the client is still sending.
     boost::asio::awaitable<void> linger();
 
-    // True when the last read ended because its patience was over.
+    // True when a wait ended because its patience was over.
     [[nodiscard]] bool timed_out() const { return timed_out_; }
     [[nodiscard]] bool draining() const { return thread_.draining; }
     [[nodiscard]] const std::string& date_line() const { return thread_.date_line; }
@@ -68,7 +68,8 @@ private:
     boost::asio::ip::tcp::socket socket_;
     IoThread& thread_;
     boost::beast::flat_buffer buffer_;
-    SteadyTime deadline_ = SteadyTime::max();
+    SteadyTime read_deadline_ = SteadyTime::max();  // Apart: a stream reads and writes at the same time.
+    SteadyTime write_deadline_ = SteadyTime::max();
     bool timed_out_ = false;
     bool idle_ = false;
 };

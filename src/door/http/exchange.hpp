@@ -27,7 +27,8 @@ struct Response {
     bool close = false;     // The connection cannot go on after this.
 };
 
-Response answer(const Problem& problem);
+// 503 and 429 say when to come back.
+Response answer(const Problem& problem, int retry_after_seconds = 1);
 
 inline Response answer_json(std::string body) { return {200, "application/json", std::move(body)}; }
 

@@ -1,7 +1,6 @@
 #pragma once
 
 #include <array>
-#include <optional>
 #include <string_view>
 
 #include <boost/json/monotonic_resource.hpp>
@@ -21,15 +20,21 @@ public:
     JsonBody(const JsonBody&) = delete;
     JsonBody& operator=(const JsonBody&) = delete;
 
-    // Null: the text is not a JSON object.
+    // Null: the text is not a JSON object; problem() says why.
     [[nodiscard]] const boost::json::object* object() const { return value_ ? value_->if_object() : nullptr; }
 
-    static Problem malformed() { return {400, "malformed_json", "The body is not one JSON object."}; }
+    [[nodiscard]] Problem problem() const {
+        if (!value_ && value_.error() == JsonFault::NotANumber) {
+            return {400, "invalid_number", "NaN and Infinity are no numbers."};
+        }
+        return not_an_object();
+    }
+    static Problem not_an_object() { return {400, "malformed_json", "This is not one JSON object."}; }
 
 private:
     std::array<unsigned char, 2048> buffer_;
     boost::json::monotonic_resource memory_;
-    std::optional<boost::json::value> value_;
+    Result<boost::json::value, JsonFault> value_;
 };
 
 // What bodies of this server's requests may leave out.

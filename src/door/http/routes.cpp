@@ -1,5 +1,6 @@
 #include "door/http/routes.hpp"
 
+#include <algorithm>
 #include <array>
 
 #include "door/http/handlers.hpp"
@@ -43,8 +44,11 @@ std::string_view next_segment(std::string_view& rest) {
 
 // What stands in the pattern's place, still encoded. Nothing when the path is another.
 std::optional<std::string_view> match(std::string_view pattern, std::string_view path) {
+    if (std::count(pattern.begin(), pattern.end(), '/') != std::count(path.begin(), path.end(), '/')) {
+        return std::nullopt;
+    }
     std::string_view captured;
-    while (!pattern.empty() && !path.empty()) {
+    while (!pattern.empty()) {
         const std::string_view wanted = next_segment(pattern);
         const std::string_view given = next_segment(path);
         if (wanted.starts_with('{') && !given.empty()) {
@@ -53,7 +57,13 @@ std::optional<std::string_view> match(std::string_view pattern, std::string_view
             return std::nullopt;
         }
     }
-    return pattern.empty() && path.empty() ? std::optional{captured} : std::nullopt;
+    return captured;
+}
+
+void allow(RouteMatch& result, const Route& route) {
+    result.allowed += result.allowed.empty() ? "" : ", ";
+    result.allowed += route.method;
+    result.allowed += route.method == "GET" ? ", HEAD" : "";
 }
 
 }  // namespace
@@ -63,24 +73,25 @@ std::span<const Route> all_routes() { return kRoutes; }
 RouteMatch find_route(std::string_view method, std::string_view target) {
     const std::string_view path = path_of(target);
     RouteMatch result;
-    bool exact = false;  // A path that is spelled out is never taken for a {place}.
+    // A path that is spelled out for the method goes before a {place}: an event may be named "batch".
     for (const Route& route : kRoutes) {
-        const bool literal = route.path == path;
-        if (exact && !literal) {
-            continue;
+        if (route.path == path && same_method(route, method)) {
+            result.route = &route;
+            return result;
         }
-        const auto captured = literal ? std::optional<std::string_view>{""} : match(route.path, path);
+    }
+    for (const Route& route : kRoutes) {
+        const auto captured = match(route.path, path);
         if (!captured) {
             continue;
         }
-        exact = exact || literal;
         if (same_method(route, method)) {
             result.route = &route;
             result.capture = percent_decode(*captured).value_or("");
+            result.allowed.clear();
             return result;
         }
-        result.allowed += result.allowed.empty() ? "" : ", ";
-        result.allowed += route.method;
+        allow(result, route);
     }
     return result;
 }

@@ -1,5 +1,6 @@
 #include "door/http/session.hpp"
 
+#include <boost/beast/core/string.hpp>
 #include <boost/beast/http/parser.hpp>
 #include <boost/beast/http/string_body.hpp>
 
@@ -23,9 +24,14 @@ constexpr std::size_t kBodyPiece = 64 * 1024;
 
 Problem too_late() { return {408, "request_timeout", "The request did not arrive in time."}; }
 
-bool is_json_type(std::string_view type) {
-    const std::string_view essence = type.substr(0, type.find(';'));
-    return essence.empty() || essence == "application/json" || essence == "application/problem+json";
+// Without a type the body is taken for JSON, except on admin routes: a web page can send such a body to a
+// loopback listener without asking anyone, but not one that says application/json.
+bool is_json_type(std::string_view type, Access access) {
+    std::string_view essence = type.substr(0, type.find(';'));
+    while (essence.ends_with(' ') || essence.ends_with('\t')) {
+        essence.remove_suffix(1);
+    }
+    return essence.empty() ? access == Access::Open : boost::beast::iequals(essence, "application/json");
 }
 
 class Session {
@@ -71,6 +77,7 @@ private:
     // The next request's head, or nothing when there is none: the client left, or was told what is wrong.
     asio::awaitable<std::optional<RequestHead>> read_head() {
         connection_.set_idle(connection_.unread().empty());
+        head_started_ = std::chrono::steady_clock::now();
         for (;;) {
             auto checked = check_head(connection_.unread());
             if (auto* head = std::get_if<RequestHead>(&checked)) {
@@ -153,8 +160,8 @@ private:
         const bool written = co_await connection_.write(out_);
         if (out_.capacity() > kBodyPiece) {
             out_ = {};
-            connection_.shrink();
         }
+        connection_.shrink();
         co_return written&& stays;
     }
 
@@ -188,7 +195,8 @@ private:
 
     asio::awaitable<Response> respond(const Parser::value_type& message, const RouteMatch& match) {
         const Route& route = *match.route;
-        if (route.body == BodyKind::Json && !is_json_type(message[beast_http::field::content_type])) {
+        if (route.body == BodyKind::Json &&
+            !is_json_type(message[beast_http::field::content_type], route.access)) {
             co_return answer({415, "type_not_supported", "The body must be application/json."});
         }
         Request request{message.target(), message.body(), match.capture, {}};
@@ -215,7 +223,7 @@ private:
             case Admission::Granted: return std::nullopt;
             case Admission::TooManyTries:
                 return answer(
-                    {429, "too_many_tries", "Too many wrong tokens from this address; wait a minute."});
+                    {429, "too_many_tries", "Too many wrong tokens from this address; wait a minute."}, 60);
             case Admission::TokenMissing: break;
         }
         world_.world.log.write(LogLevel::Warn, "Audit", remote + " was refused: no valid token");

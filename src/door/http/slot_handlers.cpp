@@ -17,12 +17,27 @@ Response answer(const SlotOutcome& outcome) {
     return outcome ? answer_json(slot_json(outcome->slot)) : http::answer(to_problem(outcome.error()));
 }
 
-Result<AssignSlot, Problem> read_single(const ServerWorld& world, std::string_view text) {
+struct Single {
+    Result<AssignSlot, Problem> assignment;
+    std::optional<EventId> claimed;  // Whom it is about, when the rest is wrong.
+};
+
+Single read_single(const ServerWorld& world, std::string_view text) {
     const JsonBody body{text};
     if (body.object() == nullptr) {
-        return Unexpected{JsonBody::malformed()};
+        return {Unexpected{body.problem()}, std::nullopt};
     }
-    return read_assignment(*body.object(), body_defaults(world));
+    auto assignment = read_assignment(*body.object(), body_defaults(world));
+    const auto claimed = assignment ? std::nullopt : claimed_event_id(*body.object());
+    return {std::move(assignment), EventId::make(claimed.value_or(""))};
+}
+
+// A known event has its slot, whatever else its body says; only an unknown one is told what is wrong.
+Answer answer_wrong_body(const ServerWorld& world, const Problem& problem, const EventId& event_id) {
+    const auto query = [event_id](SlotStore& store) { return store.find(event_id); };
+    const auto known = co_await ask(world.slots, query);
+    const bool assigned = known && known->slot.state == SlotState::Assigned;
+    co_return assigned ? answer_json(slot_json(known->slot)) : http::answer(problem);
 }
 
 // A batch as read: each event, or why it is none.
@@ -32,31 +47,12 @@ struct Batch {
     std::vector<std::optional<std::string>> names;  // What each event calls itself, for its error.
 };
 
-Result<BodyDefaults, Problem> read_batch_defaults(const json::object& body, const ServerWorld& world) {
-    BodyDefaults defaults = body_defaults(world);
-    if (const json::value* name = body.if_contains("configName")) {
-        auto config_name = read_config_name(name->is_string() ? std::string_view{name->get_string()} : "");
-        if (!config_name) {
-            return Unexpected{config_name.error()};
-        }
-        defaults.config_name = *config_name;
-    }
-    if (body.if_contains("requestedTime") != nullptr) {
-        const auto requested = read_time(body, "requestedTime", defaults.latest);
-        if (!requested) {
-            return Unexpected{requested.error()};
-        }
-        defaults.requested = *requested;
-    }
-    return defaults;
-}
-
 Result<Batch, Problem> read_batch(const ServerWorld& world, std::string_view text) {
     const JsonBody body{text};
     if (body.object() == nullptr) {
-        return Unexpected{JsonBody::malformed()};
+        return Unexpected{body.problem()};
     }
-    const auto defaults = read_batch_defaults(*body.object(), world);
+    const auto defaults = read_batch_defaults(*body.object(), body_defaults(world));
     if (!defaults) {
         return Unexpected{defaults.error()};
     }
@@ -73,7 +69,7 @@ Result<Batch, Problem> read_batch(const ServerWorld& world, std::string_view tex
     for (const json::value& event : events->get_array()) {
         const json::object* object = event.if_object();
         batch.events.push_back(object == nullptr
-                                   ? Result<AssignSlot, Problem>{Unexpected{JsonBody::malformed()}}
+                                   ? Result<AssignSlot, Problem>{Unexpected{JsonBody::not_an_object()}}
                                    : read_assignment(*object, *defaults));
         const auto claimed = object == nullptr ? std::nullopt : claimed_event_id(*object);
         batch.names.push_back(claimed ? std::optional<std::string>{*claimed} : std::nullopt);
@@ -164,11 +160,14 @@ Answer assign_each(const ServerWorld& world, Batch& batch) {
 }  // namespace
 
 Answer assign_slot(const ServerWorld& world, const Request& request) {
-    auto assignment = read_single(world, request.body);
-    if (!assignment) {
-        co_return http::answer(assignment.error());
+    Single single = read_single(world, request.body);
+    if (!single.assignment && single.claimed) {
+        co_return co_await answer_wrong_body(world, single.assignment.error(), *single.claimed);
     }
-    SlotCommand command{*std::move(assignment)};
+    if (!single.assignment) {
+        co_return http::answer(single.assignment.error());
+    }
+    SlotCommand command{*std::move(single.assignment)};
     const SlotReply reply = co_await execute(world.slots, std::move(command));
     co_return answer(std::get<SlotOutcome>(reply));
 }
@@ -187,7 +186,7 @@ Answer assign_batch(const ServerWorld& world, const Request& request) {
 Answer quote_slot(const ServerWorld& world, const Request& request) {
     auto quote = [&]() -> Result<QuoteRequest, Problem> {
         const JsonBody body{request.body};
-        return body.object() == nullptr ? Unexpected{JsonBody::malformed()}
+        return body.object() == nullptr ? Unexpected{body.problem()}
                                         : read_quote(*body.object(), body_defaults(world));
     }();
     if (!quote) {
@@ -227,7 +226,7 @@ Answer move_slot(const ServerWorld& world, const Request& request) {
     const auto requested = [&]() -> Result<Instant, Problem> {
         const JsonBody body{request.body};
         return body.object() == nullptr
-                   ? Unexpected{JsonBody::malformed()}
+                   ? Unexpected{body.problem()}
                    : read_time(*body.object(), "requestedTime", body_defaults(world).latest);
     }();
     if (!requested) {
@@ -243,6 +242,7 @@ Answer list_windows(const ServerWorld& world, const Request& request) {
     if (!target) {
         co_return http::answer(Problem{400, "malformed_request", "The query cannot be read."});
     }
+    // Slots lie up to ten years behind what may be requested.
     const Instant latest = body_defaults(world).latest + kTenYears;
     const auto from = read_time("from", target->parameter("from").value_or(""), latest);
     const auto to = read_time("to", target->parameter("to").value_or(""), latest);

@@ -19,6 +19,8 @@ struct BodyDefaults {
 
 // Readers. A problem names the field and what is wrong with it; nothing was changed.
 Result<AssignSlot, Problem> read_assignment(const boost::json::object& body, const BodyDefaults& defaults);
+// What a batch says for all of its events.
+Result<BodyDefaults, Problem> read_batch_defaults(const boost::json::object& body, BodyDefaults defaults);
 Result<QuoteRequest, Problem> read_quote(const boost::json::object& body, const BodyDefaults& defaults);
 Result<ConfigDraft, Problem> read_config(const boost::json::object& body);
 Result<EventId, Problem> read_event_id(std::string_view text);

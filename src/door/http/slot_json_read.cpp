@@ -22,15 +22,22 @@ Problem bad_field(std::string_view code, std::string_view field, std::string_vie
 }
 
 // Refuses fields whose capability is not built: accepting and ignoring them would be a lie.
-std::optional<Problem> check_supported(const json::object& body) {
-    constexpr std::array<std::string_view, 5> kLater{"configNames", "target", "payload", "maxPerSecond",
-                                                     "calendar"};
-    for (const std::string_view field : kLater) {
+std::optional<Problem> check_supported(const json::object& body,
+                                       std::initializer_list<std::string_view> later) {
+    for (const std::string_view field : later) {
         if (body.if_contains(field) != nullptr) {
             return bad_field("not_supported", field, "is not supported by this version.");
         }
     }
     return std::nullopt;
+}
+
+std::optional<Problem> check_event_supported(const json::object& body) {
+    return check_supported(body, {"configNames", "target", "payload"});
+}
+
+std::optional<Problem> check_config_supported(const json::object& body) {
+    return check_supported(body, {"maxPerSecond", "calendar"});
 }
 
 // The text of a field, or nothing when it is absent. A field of another type is `code`.
@@ -193,7 +200,8 @@ Result<Instant, Problem> read_time(std::string_view field, std::string_view text
                                     "must be an ISO-8601 time with an offset, like 2025-06-01T12:00:00Z.")};
     }
     if (!instant || *instant > latest) {
-        return Unexpected{bad_field("time_out_of_range", field, "must lie from 1970 to ten years ahead.")};
+        return Unexpected{bad_field("time_out_of_range", field,
+                                    "must lie between 1970 and " + format_instant(latest) + ".")};
     }
     return *instant;
 }
@@ -231,7 +239,7 @@ Result<AssignSlot, Problem> read_assignment(const json::object& body, const Body
     if (!event_id) {
         return Unexpected{event_id.error()};
     }
-    if (auto problem = check_supported(body)) {
+    if (auto problem = check_event_supported(body)) {
         return Unexpected{*std::move(problem)};
     }
     auto name = read_config_name_or(body, "configName", defaults.config_name);
@@ -245,6 +253,25 @@ Result<AssignSlot, Problem> read_assignment(const json::object& body, const Body
     return AssignSlot{*std::move(event_id), *std::move(name), *ask};
 }
 
+Result<BodyDefaults, Problem> read_batch_defaults(const json::object& body, BodyDefaults defaults) {
+    if (auto problem = check_event_supported(body)) {
+        return Unexpected{*std::move(problem)};
+    }
+    auto name = read_config_name_or(body, "configName", defaults.config_name);
+    if (!name) {
+        return Unexpected{name.error()};
+    }
+    defaults.config_name = *std::move(name);
+    if (body.if_contains("requestedTime") != nullptr) {
+        const auto requested = read_time(body, "requestedTime", defaults.latest);
+        if (!requested) {
+            return Unexpected{requested.error()};
+        }
+        defaults.requested = *requested;
+    }
+    return defaults;
+}
+
 Result<QuoteRequest, Problem> read_quote(const json::object& body, const BodyDefaults& defaults) {
     if (body.if_contains("eventId") != nullptr) {
         auto assignment = read_assignment(body, defaults);
@@ -254,7 +281,7 @@ Result<QuoteRequest, Problem> read_quote(const json::object& body, const BodyDef
         return QuoteRequest{std::move(assignment->event_id), std::move(assignment->config_name),
                             assignment->ask};
     }
-    if (auto problem = check_supported(body)) {
+    if (auto problem = check_event_supported(body)) {
         return Unexpected{*std::move(problem)};
     }
     auto name = read_config_name_or(body, "configName", defaults.config_name);
@@ -269,7 +296,7 @@ Result<QuoteRequest, Problem> read_quote(const json::object& body, const BodyDef
 }
 
 Result<ConfigDraft, Problem> read_config(const json::object& body) {
-    for (auto check : {check_supported, check_known_config_fields, check_spread}) {
+    for (auto check : {check_config_supported, check_known_config_fields, check_spread}) {
         if (auto problem = check(body)) {
             return Unexpected{*std::move(problem)};
         }

@@ -165,7 +165,7 @@ private:
     void add(std::string_view line) {
         const JsonBody body{line};
         if (body.object() == nullptr) {
-            return add_failed(std::nullopt, JsonBody::malformed());
+            return add_failed(std::nullopt, body.problem());
         }
         auto assignment = read_assignment(*body.object(), body_defaults(world_.world));
         if (!assignment) {

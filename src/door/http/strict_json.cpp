@@ -27,6 +27,13 @@ public:
 
     json::value release() { return stack_.release(); }
 
+    [[nodiscard]] bool counted(json::error_code& error) {
+        if (++values_ > kJsonValuesMax) {
+            error = json::error::array_too_large;
+        }
+        return !error;
+    }
+
     bool on_document_begin(json::error_code&) { return true; }
     bool on_document_end(json::error_code&) { return true; }
 
@@ -44,12 +51,12 @@ public:
         keys_.erase(first, keys_.end());
         objects_.pop_back();
         stack_.push_object(size);
-        return true;
+        return counted(error);
     }
     bool on_array_begin(json::error_code&) { return true; }
-    bool on_array_end(std::size_t size, json::error_code&) {
+    bool on_array_end(std::size_t size, json::error_code& error) {
         stack_.push_array(size);
-        return true;
+        return counted(error);
     }
     bool on_key_part(json::string_view part, std::size_t, json::error_code&) {
         partial_key_.append(part.data(), part.size());
@@ -67,30 +74,30 @@ public:
         stack_.push_chars(part);
         return true;
     }
-    bool on_string(json::string_view rest, std::size_t, json::error_code&) {
+    bool on_string(json::string_view rest, std::size_t, json::error_code& error) {
         stack_.push_string(rest);
-        return true;
+        return counted(error);
     }
     bool on_number_part(json::string_view, json::error_code&) { return true; }
-    bool on_int64(std::int64_t number, json::string_view, json::error_code&) {
+    bool on_int64(std::int64_t number, json::string_view, json::error_code& error) {
         stack_.push_int64(number);
-        return true;
+        return counted(error);
     }
-    bool on_uint64(std::uint64_t number, json::string_view, json::error_code&) {
+    bool on_uint64(std::uint64_t number, json::string_view, json::error_code& error) {
         stack_.push_uint64(number);
-        return true;
+        return counted(error);
     }
-    bool on_double(double number, json::string_view, json::error_code&) {
+    bool on_double(double number, json::string_view, json::error_code& error) {
         stack_.push_double(number);
-        return true;
+        return counted(error);
     }
-    bool on_bool(bool value, json::error_code&) {
+    bool on_bool(bool value, json::error_code& error) {
         stack_.push_bool(value);
-        return true;
+        return counted(error);
     }
-    bool on_null(json::error_code&) {
+    bool on_null(json::error_code& error) {
         stack_.push_null();
-        return true;
+        return counted(error);
     }
     bool on_comment_part(json::string_view, json::error_code&) { return true; }
     bool on_comment(json::string_view, json::error_code&) { return true; }
@@ -100,18 +107,31 @@ private:
     std::vector<std::string> keys_;     // Of all open objects, one behind the other.
     std::vector<std::size_t> objects_;  // Where in keys_ each open object begins.
     std::string partial_key_;
+    std::size_t values_ = 0;
 };
+
+// Whether the parser stopped at a NaN or an Infinity. It may have taken the sign.
+bool is_no_number(std::string_view text, std::size_t stopped_at) {
+    std::string_view rest = text.substr(std::min(stopped_at, text.size()));
+    if (rest.starts_with('-')) {
+        rest.remove_prefix(1);
+    }
+    return rest.starts_with("NaN") || rest.starts_with("Infinity");
+}
 
 }  // namespace
 
-std::optional<json::value> parse_strict_json(std::string_view text, json::storage_ptr memory) {
+Result<json::value, JsonFault> parse_strict_json(std::string_view text, json::storage_ptr memory) {
     json::parse_options options;
     options.max_depth = kDepthMax;
     json::basic_parser<ValueBuilder> parser{options, std::move(memory)};
     json::error_code error;
     const std::size_t used = parser.write_some(false, text.data(), text.size(), error);
-    if (error || used != text.size() || !parser.done()) {
-        return std::nullopt;
+    if (error) {
+        return Unexpected{is_no_number(text, used) ? JsonFault::NotANumber : JsonFault::Malformed};
+    }
+    if (used != text.size() || !parser.done()) {
+        return Unexpected{JsonFault::Malformed};
     }
     return parser.handler().release();
 }

@@ -27,7 +27,7 @@ rocksdb::ColumnFamilyOptions table_options(const std::shared_ptr<rocksdb::Cache>
     rocksdb::ColumnFamilyOptions options;
     options.table_factory.reset(rocksdb::NewBlockBasedTableFactory(blocks));
     options.compression = rocksdb::kLZ4Compression;
-    options.write_buffer_size = 32 * kMiB;
+    options.write_buffer_size = 16 * kMiB;
     options.memtable_whole_key_filtering = true;
     options.memtable_prefix_bloom_size_ratio = 0.02;
     return options;
@@ -69,7 +69,8 @@ StoreError to_error(const char* action, const rocksdb::Status& status) {
 }
 
 Result<std::shared_ptr<Database>, StoreError> Database::open(const RocksPlace& place) {
-    const auto cache = rocksdb::NewLRUCache(64 * kMiB);
+    // One shard: cut into the usual 64, none would hold the filter of a large file, which every look-up needs.
+    const auto cache = rocksdb::NewLRUCache(64 * kMiB, 0);
     const std::vector<rocksdb::ColumnFamilyDescriptor> tables{
         {rocksdb::kDefaultColumnFamilyName, table_options(cache)},
         {"slots", table_options(cache)},

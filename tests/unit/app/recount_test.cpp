@@ -78,6 +78,15 @@ TEST_F(RecountTest, NamesAWindowAboveEveryCapItEverHad) {
         ElementsAre("Pool 'a', window 2025-06-01T12:00:00.000Z holds 3, above every cap it ever had (2)."));
 }
 
+TEST_F(RecountTest, NamesASlotOfAConfigThatDoesNotExist) {
+    SlotChanges changes;
+    changes.slots.push_back(Slot{event("stray"), ConfigId{77}, kNoon, kNoon, kNoon + 1ms});
+    ASSERT_TRUE(tables_->commit(changes));
+
+    EXPECT_THAT(recount(*tables_)->differences,
+                ElementsAre("Event 'stray' names a config that does not exist."));
+}
+
 TEST_F(RecountTest, CountsWeightsAndNoCancelledSlots) {
     SlotChanges changes;
     Slot heavy{event("heavy"), ConfigId{1}, kNoon, kNoon + 5s, kNoon + 5s, 2};

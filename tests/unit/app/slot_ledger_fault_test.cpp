@@ -211,6 +211,20 @@ TEST(SlotLedgerHistory, IsUnavailableWhenItCannotBeRead) {
     EXPECT_TRUE(world.ledger->find(event("x")));
 }
 
+TEST(SlotLedgerDamage, IsNotAnsweredFrom) {
+    Broken world{{TableCall::Commit, 1'000'000}};
+    ASSERT_TRUE(world.ledger->put_config(draft("a", 2, 1s)));
+    SlotChanges changes;
+    changes.slots.push_back(Slot{event("stray"), ConfigId{77}, kNoon, kNoon, kNoon + 1ms});
+    ASSERT_TRUE(world.tables->commit(changes));
+
+    EXPECT_EQ(world.ledger->find(event("stray")).error().fault, SlotFault::Unavailable);
+    EXPECT_EQ(run_one(*world.ledger, assign("stray", "a", SlotAsk{kNoon})).error().fault,
+              SlotFault::Unavailable);
+    world.clock.advance(kRecoveryPause);
+    EXPECT_TRUE(run_one(*world.ledger, assign("x", "a", SlotAsk{kNoon}))) << "others are served all the same";
+}
+
 TEST(SlotLedgerRecut, LeavesTheConfigAsItWasWhenTheSlotsCannotBeCountedAgain) {
     for (const TableCall call : {TableCall::ScanSlots, TableCall::ScanCounts, TableCall::Commit}) {
         Broken world{{call, 1'000'000}};

@@ -25,6 +25,9 @@ public:
         if (const auto* all = std::get_if<AssignAll>(&command)) {
             return AllOutcome{std::vector<Granted>(all->events.size(), granted("all"))};
         }
+        if (const auto* each = std::get_if<AssignEach>(&command)) {
+            return EachOutcome(each->events.size(), SlotOutcome{granted("each")});
+        }
         return SlotOutcome{granted(std::get<AssignSlot>(command).event_id.text())};
     };
     std::vector<std::size_t> batches;  // Touched by the service's worker; read when the service has stopped.
@@ -98,6 +101,17 @@ protected:
         }
     }
 
+    // The sum of all lines "<prefix>N more slots, not listed".
+    [[nodiscard]] std::size_t left_out(const std::string& prefix) const {
+        std::size_t sum = 0;
+        for (const std::string& line : log_.lines()) {
+            if (line.starts_with(prefix) && line.ends_with(" more slots, not listed")) {
+                sum += std::stoul(line.substr(prefix.size()));
+            }
+        }
+        return sum;
+    }
+
     HandClock clock_{kNoon};
     CountingMetrics metrics_;
     RecordingLog log_;
@@ -156,6 +170,21 @@ TEST_F(SlotServiceTest, CountsEveryEventOfAnAllOrNothingCommandAsWaiting) {
     EXPECT_EQ(outcome.error().event_id, event("x"));
     EXPECT_EQ(outcome.error().error.fault, SlotFault::Overloaded);
     gate_.let_go();
+}
+
+TEST_F(SlotServiceTest, RefusesEveryEventOfABulkCommandThatDoesNotFit) {
+    start({.batch_max = 1, .queue_max = 4});
+    hold(2);
+    const AssignEach each{{assign("x", "a", SlotAsk{kNoon}), assign("y", "a", SlotAsk{kNoon}),
+                           assign("z", "a", SlotAsk{kNoon})}};
+
+    const auto outcomes = std::get<EachOutcome>(run(each));
+
+    ASSERT_EQ(outcomes.size(), 3U);
+    for (const SlotOutcome& outcome : outcomes) {
+        ASSERT_FALSE(outcome);
+        EXPECT_EQ(outcome.error().fault, SlotFault::Overloaded);
+    }
 }
 
 TEST_F(SlotServiceTest, DropsACommandWhosePatienceIsOverBeforeItRuns) {
@@ -276,6 +305,22 @@ TEST_F(SlotServiceTest, MeasuresEveryEventOfAnAllOrNothingCommand) {
         log_.has("ERROR SlotAssignmentService - Could not assign slot for event z, searched 1 windows"));
 }
 
+TEST_F(SlotServiceTest, MeasuresEveryEventOfABulkCommand) {
+    const auto store = make_slot_ledger(make_memory_slot_tables(), {}, {clock_, metrics_, log_});
+    ASSERT_TRUE(store->put_config(looking_ahead(0, draft("a", 1, 4s))));
+    start_on(*store);
+
+    const SlotAsk ask{kNoon};
+    run(AssignEach{
+        {assign("x", "a", ask), assign("x", "a", ask), assign("y", "a", ask), assign("z", "a", ask)}});
+
+    EXPECT_EQ(metrics_.assigned_count, 1U);
+    EXPECT_EQ(metrics_.repeated_count, 1U);
+    EXPECT_EQ(metrics_.exhausted_count, 2U);
+    EXPECT_TRUE(
+        log_.has("ERROR SlotAssignmentService - Could not assign slot for event y, searched 1 windows"));
+}
+
 TEST_F(SlotServiceTest, LogsTheChangeOfAConfigWithBothCaps) {
     const auto store = make_slot_ledger(make_memory_slot_tables(), {}, {clock_, metrics_, log_});
 
@@ -300,6 +345,26 @@ TEST_F(SlotServiceTest, ListsAtMostAHundredAssignmentsASecond) {
     EXPECT_EQ(metrics_.assigned_count, 5000U);
     EXPECT_GE(lines, 100U);
     EXPECT_LE(lines, 100U * static_cast<std::size_t>(seconds.count()));
+    EXPECT_EQ(lines + left_out("INFO SlotAssignmentService - Assigned "), 5000U) << "the rest is counted";
+}
+
+TEST_F(SlotServiceTest, ListsAtMostAHundredFailuresASecond) {
+    const auto began = std::chrono::steady_clock::now();
+    start();
+    scripted_.answer = [](const SlotCommand&) -> SlotReply {
+        return SlotOutcome{Unexpected{SlotError{SlotFault::Exhausted, "Full.", 3}}};
+    };
+    for (std::size_t i = 0; i < 5000; ++i) {
+        service_->execute(assign(event(i), "a", SlotAsk{kNoon}), [](const SlotReply&) {});
+    }
+    service_->stop();
+
+    const auto seconds = std::chrono::ceil<std::chrono::seconds>(std::chrono::steady_clock::now() - began);
+    const std::size_t lines =
+        log_.count_starting("ERROR SlotAssignmentService - Could not assign slot for event ");
+    EXPECT_EQ(metrics_.exhausted_count, 5000U);
+    EXPECT_LE(lines, 100U * static_cast<std::size_t>(seconds.count()));
+    EXPECT_EQ(lines + left_out("ERROR SlotAssignmentService - Could not assign "), 5000U);
 }
 
 TEST_F(SlotServiceTest, ListsEveryAssignmentAtLevelDebug) {

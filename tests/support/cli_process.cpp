@@ -1,4 +1,4 @@
-#include "e2e/cli_process.hpp"
+#include "support/cli_process.hpp"
 
 #include <array>
 #include <csignal>
