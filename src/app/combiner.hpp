@@ -34,8 +34,10 @@ struct CombinerLimits {
 // Turns requests that arrive one by one into batches: a worker takes all that is waiting, up to batch_max,
 // runs it at once, and completes each request. There is no timer: alone, a request runs at once; under load
 // the batch grows while the one before it runs.
-// Promises: the queue is bounded (whoever waits for room bounds itself by what it has under way); a request that was taken into a run is completed with that run's reply, never
-// with Expired; every submitted request is completed exactly once, from a worker or from submit() itself.
+// It promises:
+//   - the queue is bounded; whoever waits for room bounds itself by what it has under way;
+//   - a request that was taken into a run is completed with that run's reply, never with Expired;
+//   - every submitted request is completed exactly once, from a worker or from submit() itself.
 // Thread safety: submit() and stop() from any thread. Completions run on a worker and must not block.
 template <class Request, class Reply>
 class Combiner {
@@ -112,8 +114,8 @@ private:
         return std::nullopt;
     }
 
-    // REQUIRES: mutex_ is held. Those that wait for room share half of the queue, so that they never crowd out
-    // those that cannot wait.
+    // Those that wait for room share half of the queue: they never crowd out those that cannot wait.
+    // REQUIRES: mutex_ is held.
     bool has_half_room(const Ticket& ticket) const {
         return waiting_ == 0 || waiting_ + ticket.weight <= limits_.queue_max / 2;
     }

@@ -20,9 +20,11 @@ Unexpected(E) -> Unexpected<E>;
 template <class T, class E>
 class [[nodiscard]] Result {
 public:
-    Result(T value) : state_{std::in_place_index<0>, std::move(value)} {}  // NOLINT(*-explicit-*)
-    Result(Unexpected<E> failure)
-        : state_{std::in_place_index<1>, std::move(failure.error)} {}  // NOLINT(*-explicit-*)
+    // Implicit, so that `return value;` and `return Unexpected{error};` read as they do.
+    // NOLINTNEXTLINE(google-explicit-constructor)
+    Result(T value) : state_{std::in_place_index<0>, std::move(value)} {}
+    // NOLINTNEXTLINE(google-explicit-constructor)
+    Result(Unexpected<E> failure) : state_{std::in_place_index<1>, std::move(failure.error)} {}
 
     [[nodiscard]] bool has_value() const { return state_.index() == 0; }
     explicit operator bool() const { return has_value(); }
@@ -54,7 +56,8 @@ template <class E>
 class [[nodiscard]] Result<void, E> {
 public:
     Result() = default;
-    Result(Unexpected<E> failure) : error_{std::move(failure.error)} {}  // NOLINT(*-explicit-*)
+    // NOLINTNEXTLINE(google-explicit-constructor)
+    Result(Unexpected<E> failure) : error_{std::move(failure.error)} {}
 
     [[nodiscard]] bool has_value() const { return !error_.has_value(); }
     explicit operator bool() const { return has_value(); }

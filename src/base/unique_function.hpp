@@ -1,6 +1,7 @@
 #pragma once
 
 #include <memory>
+#include <type_traits>
 #include <utility>
 
 namespace sluice {
@@ -16,7 +17,8 @@ public:
 
     template <class F>
     requires(!std::is_same_v<std::remove_cvref_t<F>, UniqueFunction>)
-        UniqueFunction(F&& callable)  // NOLINT(*-explicit-*,*-forwarding-reference-overload)
+        // NOLINTNEXTLINE(google-explicit-constructor,bugprone-forwarding-reference-overload)
+        UniqueFunction(F&& callable)
         : target_{std::make_unique<Holder<std::remove_cvref_t<F>>>(std::forward<F>(callable))} {}
 
     explicit operator bool() const { return target_ != nullptr; }
@@ -30,10 +32,12 @@ private:
     };
 
     template <class F>
-    struct Holder final : Target {
-        template <class G>
-        explicit Holder(G&& callable) : callable_{std::forward<G>(callable)} {}
+    class Holder final : public Target {
+    public:
+        explicit Holder(F callable) : callable_{std::move(callable)} {}
         R call(Args... args) override { return callable_(std::forward<Args>(args)...); }
+
+    private:
         F callable_;
     };
 

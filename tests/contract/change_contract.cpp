@@ -199,7 +199,7 @@ TEST_P(SlotStoreContract, AssignsEachEventOfABulkForItself) {
     EXPECT_THAT(counts("a", kNoon, 1), ElementsAre(2));
 }
 
-AssignAll all_of(std::vector<std::string> ids, SlotAsk ask) {
+AssignAll all_of(const std::vector<std::string>& ids, SlotAsk ask) {
     AssignAll all;
     for (const std::string& id : ids) {
         all.events.push_back(assign(id, "a", ask));

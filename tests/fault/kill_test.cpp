@@ -1,13 +1,13 @@
 // The server is killed with -9 under load, a hundred times, and started again on the same data each time.
-#include <gtest/gtest.h>
-
-#include <csignal>
 #include <atomic>
+#include <csignal>
 #include <map>
 #include <mutex>
 #include <random>
 #include <thread>
 #include <vector>
+
+#include <gtest/gtest.h>
 
 #include "app/slots/slot_ledger.hpp"
 #include "store/rocks/rocks_slot_tables.hpp"
@@ -53,7 +53,8 @@ private:
 };
 
 // Sends new events, and now and then an old one, until the server is gone.
-void load(std::uint16_t port, const std::string& name, Acknowledged& acknowledged, std::atomic<int>& answered) {
+void load(std::uint16_t port, const std::string& name, Acknowledged& acknowledged,
+          std::atomic<int>& answered) {
     try {
         RawHttp http{port};
         for (int i = 0;; ++i) {

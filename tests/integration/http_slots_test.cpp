@@ -164,7 +164,8 @@ TEST_F(HttpSlots, AnswerABatchInOrderWithErrorsInPlace) {
     EXPECT_THAT(
         answer.body,
         MatchesRegex(
-            R"re(\{"results":\[\{"eventId":"a","scheduledTime".*\},\{"eventId":"","error":\{"code":"invalid_event_id".*)re"
+            R"re(\{"results":\[\{"eventId":"a","scheduledTime".*\},\{"eventId":"","error":\{"code":)re"
+            R"re("invalid_event_id".*)re"
             R"re(\{"eventId":"b","error":\{"code":"config_not_found".*\{"eventId":"a","scheduledTime".*)re"
             R"re(\{"eventId":null,"error":\{"code":"malformed_json".*\]\})re"));
 }

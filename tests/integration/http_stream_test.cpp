@@ -12,7 +12,6 @@
 namespace sluice::test {
 namespace {
 
-using ::testing::HasSubstr;
 using ::testing::StartsWith;
 
 constexpr std::string_view kHead =

@@ -23,11 +23,12 @@ ConfigRef ConfigBook::active(const ConfigName& name) const {
 
 std::vector<ConfigVersion> ConfigBook::history(const ConfigName& name) const {
     std::vector<ConfigVersion> result;
-    for (auto it = versions_.rbegin(); it != versions_.rend(); ++it) {
-        if (it->second->terms.name == name) {
-            result.push_back(*it->second);
+    for (const auto& [id, version] : versions_) {
+        if (version->terms.name == name) {
+            result.push_back(*version);
         }
     }
+    std::reverse(result.begin(), result.end());
     return result;
 }
 

@@ -46,7 +46,9 @@ public:
         return config;
     }
 
-    void put(ConfigRef config) { entries_.insert_or_assign(config->terms.name, Entry{config, clock_.now()}); }
+    void put(const ConfigRef& config) {
+        entries_.insert_or_assign(config->terms.name, Entry{config, clock_.now()});
+    }
     void flush() { entries_.clear(); }
 
 private:

@@ -102,8 +102,8 @@ struct QuoteRequest {
 inline constexpr std::size_t kWindowsReportedMax = 10'000;
 
 // Holds configs, slots and the counters of windows, durably.
-// Promises, whatever runs at the same time and whenever it is killed: no window holds more than its cap when a
-// place is taken; what was answered is stored and stays; the same event has one slot.
+// It promises, whatever runs at the same time and whenever it is killed: no window holds more than its cap
+// when a place is taken; what was answered is stored and stays; the same event has one slot.
 // Every call blocks until it is done. Thread safety: all of it.
 class SlotStore {
 public:

@@ -21,7 +21,7 @@ inline boost::asio::awaitable<SlotReply> execute(SlotService& service, SlotComma
                                                  WhenFull when_full = WhenFull::Refuse) {
     namespace asio = boost::asio;
     return asio::async_initiate<const asio::use_awaitable_t<>, void(SlotReply)>(
-        [&service, when_full](auto handler, SlotCommand moved) {
+        [&service, when_full](auto handler, SlotCommand&& moved) {
             auto executor = asio::get_associated_executor(handler);
             service.execute(
                 std::move(moved),
@@ -48,7 +48,7 @@ inline boost::asio::awaitable<std::optional<SlotError>> wait_for_query(SlotServi
                                                                        SlotService::Query&& query) {
     namespace asio = boost::asio;
     return asio::async_initiate<const asio::use_awaitable_t<>, void(std::optional<SlotError>)>(
-        [&service](auto handler, SlotService::Query moved) {
+        [&service](auto handler, SlotService::Query&& moved) {
             auto executor = asio::get_associated_executor(handler);
             service.ask(std::move(moved), [handler = std::move(handler),
                                            executor](std::optional<SlotError> refusal) mutable {

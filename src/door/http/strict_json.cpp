@@ -18,10 +18,12 @@ constexpr std::size_t kDepthMax = 16;
 // themselves keep only the last of two equal keys.
 class ValueBuilder {
 public:
+    // The parser wants these names. NOLINTBEGIN(readability-identifier-naming)
     static constexpr std::size_t max_object_size = std::size_t{1} << 24;
     static constexpr std::size_t max_array_size = std::size_t{1} << 24;
     static constexpr std::size_t max_key_size = std::size_t{1} << 24;
     static constexpr std::size_t max_string_size = std::size_t{1} << 24;
+    // NOLINTEND(readability-identifier-naming)
 
     explicit ValueBuilder(json::storage_ptr memory) { stack_.reset(std::move(memory)); }
 

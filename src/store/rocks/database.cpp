@@ -69,7 +69,7 @@ StoreError to_error(const char* action, const rocksdb::Status& status) {
 }
 
 Result<std::shared_ptr<Database>, StoreError> Database::open(const RocksPlace& place) {
-    // One shard: cut into the usual 64, none would hold the filter of a large file, which every look-up needs.
+    // One shard: cut into the usual 64, none would hold the filter of a large file, which look-ups need.
     const auto cache = rocksdb::NewLRUCache(64 * kMiB, 0);
     const std::vector<rocksdb::ColumnFamilyDescriptor> tables{
         {rocksdb::kDefaultColumnFamilyName, table_options(cache)},

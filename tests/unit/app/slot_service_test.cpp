@@ -230,7 +230,8 @@ TEST_F(SlotServiceTest, RefusesAQueryWhenTooManyWait) {
     bool ran = false;
     std::optional<SlotError> refused;
 
-    service_->ask([&](SlotStore&) { ran = true; }, [&](std::optional<SlotError> error) { refused = error; });
+    service_->ask([&](SlotStore&) { ran = true; },
+                  [&](const std::optional<SlotError>& error) { refused = error; });
 
     ASSERT_TRUE(refused);
     EXPECT_EQ(refused->fault, SlotFault::Overloaded);
@@ -249,7 +250,7 @@ TEST_F(SlotServiceTest, FinishesWhatItAcceptedAndRefusesTheRestWhenStopped) {
     EXPECT_EQ(done_, 10U);
     EXPECT_EQ(assign_one("late").error().fault, SlotFault::Overloaded);
     std::optional<SlotError> refused;
-    service_->ask([](SlotStore&) {}, [&](std::optional<SlotError> error) { refused = error; });
+    service_->ask([](SlotStore&) {}, [&](const std::optional<SlotError>& error) { refused = error; });
     EXPECT_TRUE(refused);
 }
 
