@@ -56,6 +56,9 @@ function(sluice_test name)
     target_link_libraries(${name} PRIVATE sluice_options ${ARG_USES} ${ARG_PRIVATE} GTest::gmock
         GTest::gtest_main)
     target_include_directories(${name} PRIVATE "${PROJECT_SOURCE_DIR}/tests")
+    if(SLUICE_SANITIZE)
+        target_compile_options(${name} PRIVATE -O0)  # Tests are large; what they test stays optimised.
+    endif()
     gtest_discover_tests(${name} DISCOVERY_TIMEOUT 60 PROPERTIES LABELS ${ARG_LABEL} TIMEOUT ${ARG_TIMEOUT})
     if(ARG_SANITIZED)
         add_dependencies(sanitized_tests ${name})

@@ -3,6 +3,7 @@
 #include <functional>
 #include <memory>
 #include <optional>
+#include <stdexcept>
 #include <string>
 #include <vector>
 
@@ -46,6 +47,15 @@ struct StoreKind {
 };
 inline void PrintTo(const StoreKind& kind, std::ostream* out) { *out << kind.name; }
 
+// The value of a result that a test cannot go on without.
+template <class T>
+T must(Result<T, SlotError> result) {
+    if (!result) {
+        throw std::runtime_error{"the store refused: " + result.error().detail};
+    }
+    return std::move(result).value();
+}
+
 // What every SlotStore promises. After each test all counters must equal their recount.
 class SlotStoreContract : public testing::TestWithParam<StoreKind> {
 protected:
@@ -59,11 +69,11 @@ protected:
 
     SlotStore& store() { return world_->store(); }
 
-    ConfigVersion put(const ConfigDraft& draft) { return store().put_config(draft).value(); }
+    ConfigVersion put(const ConfigDraft& draft) { return must(store().put_config(draft)); }
     SlotOutcome run(SlotCommand command) { return run_one(store(), std::move(command)); }
     // REQUIRES: it succeeds.
     Slot take(std::string_view id, std::string_view config_name, SlotAsk ask) {
-        return run(assign(id, config_name, ask)).value().slot;
+        return must(run(assign(id, config_name, ask))).slot;
     }
     // Takes `count` places for events <prefix>0, <prefix>1, ... in one batch. REQUIRES: all succeed.
     std::vector<Slot> take_many(std::size_t count, const std::string& prefix, std::string_view config_name,
@@ -74,7 +84,7 @@ protected:
         }
         std::vector<Slot> slots;
         for (SlotReply& reply : store().execute(commands)) {
-            slots.push_back(std::get<SlotOutcome>(reply).value().slot);
+            slots.push_back(must(std::get<SlotOutcome>(std::move(reply))).slot);
         }
         return slots;
     }
@@ -85,8 +95,8 @@ protected:
 
     // What the windows from `from` on hold, as many as asked for.
     std::vector<Places> counts(std::string_view config_name, Instant from, std::int64_t windows) {
-        const Duration size = store().active_config(config(config_name)).value().terms.window_size;
-        const auto report = store().windows(config(config_name), {from, from + size * windows}).value();
+        const Duration size = must(store().active_config(config(config_name))).terms.window_size;
+        const auto report = must(store().windows(config(config_name), {from, from + size * windows}));
         std::vector<Places> result;
         for (const WindowFill& fill : report.windows) {
             result.push_back(fill.count);

@@ -186,6 +186,7 @@ TEST_P(SlotTablesContract, KeepOnePoolPerName) {
     const auto loaded = tables_->load_configs().value().pools;
 
     std::vector<std::pair<std::string, PoolId>> pools;
+    pools.reserve(loaded.size());
     for (const Pool& one : loaded) {
         pools.emplace_back(one.name.text(), one.id);
     }

@@ -99,7 +99,7 @@ RC_GTEST_PROP(SlotLedgerProperty, KeepsItsCountersEqualToTheirRecountAndItsWord,
     const auto steps = *any_steps();
     World world{make_memory_slot_tables()};
     Promises promises;
-    StreamOptions options = batches(*rc::gen::inRange(0, 1000));
+    StreamOptions options = batches(*rc::gen::inRange<std::uint64_t>(0, 1000));
     options.after_batch = [&](const auto&, const std::vector<SlotReply>& replies) {
         for (const SlotReply& reply : replies) {
             promises.keep(reply);
@@ -146,7 +146,8 @@ RC_GTEST_PROP(SlotLedgerProperty, AnswersABatchAsItAnswersItsCommandsOneByOne, (
     World one_by_one{make_memory_slot_tables()};
     World in_batches{make_memory_slot_tables()};
 
-    RC_ASSERT(in_batches.run(steps, batches(*rc::gen::inRange(0, 1000))) == one_by_one.run(steps, {}));
+    RC_ASSERT(in_batches.run(steps, batches(*rc::gen::inRange<std::uint64_t>(0, 1000))) ==
+              one_by_one.run(steps, {}));
 }
 
 // Files in memory: what is compared is the meaning of the rows, and thousands of commits take no time.
@@ -156,9 +157,9 @@ RC_GTEST_PROP(SlotLedgerProperty, AnswersAlikeOverRocksAndOverMemory, ()) {
     World memory{make_memory_slot_tables()};
     World rocks{open_rocks_slot_tables({"/slots", files.get()}).value()};
 
-    const auto expected = memory.run(steps, batches(*rc::gen::inRange(0, 1000)));
+    const auto expected = memory.run(steps, batches(*rc::gen::inRange<std::uint64_t>(0, 1000)));
 
-    RC_ASSERT(rocks.run(steps, batches(*rc::gen::inRange(0, 1000))) == expected);
+    RC_ASSERT(rocks.run(steps, batches(*rc::gen::inRange<std::uint64_t>(0, 1000))) == expected);
     RC_ASSERT(rocks.differences().empty());
 }
 

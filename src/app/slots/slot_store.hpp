@@ -37,11 +37,11 @@ struct AssignSlot {
     ConfigName config_name;
     SlotAsk ask;
 };
-// Many events, each for itself.
+// Many events, each for itself. REQUIRES: at least one.
 struct AssignEach {
     std::vector<AssignSlot> events;
 };
-// All of them get a slot, or none does.
+// All of them get a slot, or none does. REQUIRES: at least one.
 struct AssignAll {
     std::vector<AssignSlot> events;
 };
