@@ -108,6 +108,7 @@ constexpr Bar kBars[] = {
     {"stream, peak memory in MB", "stream", nullptr, "peak_mb", Sense::AtMost, 400},
     {"10,000 idle connections, memory in MB", "memory.idle-10k", nullptr, "rss_mb", Sense::AtMost, 200},
     {"memory after 5M slots by after 1M", "memory.5M", "memory.1M", "rss_mb", Sense::AtMost, 1.2},
+    {"start with 10M slots, in seconds", "start.10M", nullptr, "start_s", Sense::AtMost, 2},
 };
 
 // Nothing when this run did not measure it.

@@ -26,6 +26,8 @@ Result<CommandGroup, StoreError> CommandGroup::read(std::span<const SlotCommand>
     for (const SlotCommand& command : commands) {
         collect(command, ids);
     }
+    std::ranges::sort(ids);
+    ids.erase(std::unique(ids.begin(), ids.end()), ids.end());
     auto found = tables.find(ids);
     if (!found) {
         return Unexpected{std::move(found).error()};
@@ -36,7 +38,7 @@ Result<CommandGroup, StoreError> CommandGroup::read(std::span<const SlotCommand>
         if ((*found)[i] && !book.knows((*found)[i]->config_id)) {
             return Unexpected{StoreError{"a slot names a config that does not exist"}};
         }
-        group.drafts_.try_emplace(ids[i], EventDraft{std::move((*found)[i]), {}, false});
+        group.drafts_.push_back({ids[i], EventDraft{std::move((*found)[i]), {}, false}});
     }
     return group;
 }

@@ -243,11 +243,11 @@ private:
         return std::nullopt;
     }
 
-    bool commit(const CommandGroup& group) {
+    bool commit(CommandGroup& group) {
         if (failed()) {
             return false;
         }
-        const SlotChanges changes = group.changes(
+        const SlotChanges changes = group.take_changes(
             [this](PoolId pool, WindowIndex window) { return state_.windows.at(pool).held(window); });
         if (changes.empty()) {
             return true;

@@ -32,7 +32,7 @@ struct WindowCount {
 
 // Everything that one group of commands changes.
 struct SlotChanges {
-    std::vector<Slot> slots;  // Replace what was stored for their events.
+    std::vector<Slot> slots;  // Replace what was stored for their events. Ascending by event.
     std::vector<Slot> past;   // Appended to their events' history.
     std::vector<WindowCount> counts;
     std::vector<ConfigVersion> configs;
@@ -55,7 +55,7 @@ class SlotTables {
 public:
     virtual ~SlotTables() = default;
 
-    // One answer per event, in order.
+    // One answer per event, in order. REQUIRES: ascending and distinct.
     virtual Result<std::vector<std::optional<Slot>>, StoreError> find(
         std::span<const std::string_view> event_ids) = 0;
     virtual Result<std::vector<Slot>, StoreError> past(const EventId& event_id) = 0;  // Oldest first.

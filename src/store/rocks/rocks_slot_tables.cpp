@@ -41,8 +41,11 @@ public:
         }
         std::vector<rocksdb::PinnableSlice> values(keys.size());
         std::vector<rocksdb::Status> states(keys.size());
-        database->db().MultiGet({}, database->table(Table::Slots), keys.size(), keys.data(), values.data(),
-                                states.data());
+        rocksdb::ReadOptions once;
+        once.fill_cache = false;  // The cache is for filters: an event is seldom asked for twice.
+        constexpr bool kSorted = true;
+        database->db().MultiGet(once, database->table(Table::Slots), keys.size(), keys.data(), values.data(),
+                                states.data(), kSorted);
         std::vector<std::optional<Slot>> result(keys.size());
         for (std::size_t i = 0; i < keys.size(); ++i) {
             if (states[i].IsNotFound()) {
