@@ -8,7 +8,7 @@ readonly root
 # Debian packages by what they are needed for; the -dev packages bring their own libraries.
 declare -rA package_groups=(
     [build]="g++ cmake ninja-build ccache mold libboost1.81-dev libboost-json1.81-dev librocksdb-dev
-             libspdlog-dev libfmt-dev libcli11-dev libyaml-cpp-dev libssl-dev prometheus-cpp-dev"
+             libspdlog-dev libfmt-dev libcli11-dev libyaml-cpp-dev libssl-dev prometheus-cpp-dev libpq-dev"
     [test]="libgtest-dev libgmock-dev librapidcheck-dev libbenchmark-dev curl strace"
     [check]="clang-format clang-tidy shellcheck"
     [bench]="libbenchmark-dev wrk postgresql-15"

@@ -1,0 +1,27 @@
+#pragma once
+
+#include <string>
+
+namespace sluice::postgres {
+
+// Why a call on PostgreSQL failed.
+struct Failure {
+    // Five characters. What never reached a server, or lost it, has one of class 08 ("08001", "08006"),
+    // unless the server said why it closed the connection ("57P01").
+    std::string sqlstate;
+    // One line for people; never the password.
+    std::string message;
+    // The connection is of no further use.
+    bool connection_lost = false;
+    // What was under way may have been committed, or not: read before answering or trying again. Set when the
+    // connection was lost while a COMMIT, or statements that commit by themselves, were with the server, and
+    // when the server committed without its synchronous standby (a WARNING 01000).
+    bool outcome_unknown = false;
+
+    // Whether trying again, from the beginning of the transaction, may help: serialization failures,
+    // deadlocks, lock and statement time-outs, lost connections, a server that is full, starting, stopping or
+    // a standby.
+    [[nodiscard]] bool retryable() const;
+};
+
+}  // namespace sluice::postgres

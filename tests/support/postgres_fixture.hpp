@@ -1,0 +1,72 @@
+#pragma once
+
+#include <memory>
+#include <string>
+
+#include <gtest/gtest.h>
+
+#include "store/postgres/connection.hpp"
+
+namespace sluice::test {
+
+// Where tools/services has started a PostgreSQL; empty when there is none.
+std::string postgres_address();
+
+// The settings that tests use: an address, and time-outs that a busy machine keeps.
+postgres::ConnectSettings test_settings(const std::string& dsn);
+
+// Opens a connection, or throws: what a test cannot do without.
+std::unique_ptr<postgres::Connection> connect(const std::string& dsn);
+
+// The first column of the first row of a script; throws when it fails.
+std::string ask(postgres::Connection& connection, const std::string& sql);
+
+// An empty database of its own on the server of tools/services; dropped afterwards, whoever is connected.
+class FreshDatabase {
+public:
+    FreshDatabase();
+    ~FreshDatabase();
+    FreshDatabase(const FreshDatabase&) = delete;
+    FreshDatabase& operator=(const FreshDatabase&) = delete;
+
+    [[nodiscard]] const std::string& name() const { return name_; }
+    [[nodiscard]] const std::string& dsn() const { return dsn_; }
+
+private:
+    std::string name_;
+    std::string dsn_;
+};
+
+// A PostgreSQL server that only this test uses, so that it may be killed and started again.
+class OwnServer {
+public:
+    OwnServer();
+    ~OwnServer();
+    OwnServer(const OwnServer&) = delete;
+    OwnServer& operator=(const OwnServer&) = delete;
+
+    [[nodiscard]] const std::string& dsn() const { return dsn_; }
+    // With SIGKILL; the data stays.
+    void kill();
+    // Starts it again, on the same port and data.
+    void revive();
+
+private:
+    std::string state_;
+    std::string dsn_;
+};
+
+// For tests that need a real server: each has a database of its own. Without a server they are skipped, which
+// CI forbids.
+class PostgresTest : public ::testing::Test {
+protected:
+    void SetUp() override;
+
+    [[nodiscard]] const std::string& dsn() const { return database_->dsn(); }
+    [[nodiscard]] std::unique_ptr<postgres::Connection> connect() const { return test::connect(dsn()); }
+
+private:
+    std::unique_ptr<FreshDatabase> database_;
+};
+
+}  // namespace sluice::test
