@@ -1,5 +1,6 @@
 #include "support/postgres_fixture.hpp"
 
+#include <array>
 #include <atomic>
 #include <chrono>
 #include <cstdio>
@@ -47,6 +48,14 @@ std::string services(const std::string& state, const std::string& words) {
 std::string postgres_address() {
     const char* address = std::getenv("SLUICE_TEST_POSTGRES");
     return address == nullptr ? "" : address;
+}
+
+std::uint16_t port_of(const std::string& dsn) {
+    return static_cast<std::uint16_t>(std::stoi(dsn.substr(dsn.rfind(':') + 1)));
+}
+
+std::string with_port(const std::string& dsn, std::uint16_t port) {
+    return dsn.substr(0, dsn.rfind(':') + 1) + std::to_string(port) + dsn.substr(dsn.rfind('/'));
 }
 
 ConnectSettings test_settings(const std::string& dsn) {

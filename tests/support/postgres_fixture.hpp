@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstdint>
 #include <memory>
 #include <string>
 
@@ -14,6 +15,10 @@ std::string postgres_address();
 
 // The settings that tests use: an address, and time-outs that a busy machine keeps.
 postgres::ConnectSettings test_settings(const std::string& dsn);
+
+// The port of a postgres://user@host:port/database, and the same through another port.
+std::uint16_t port_of(const std::string& dsn);
+std::string with_port(const std::string& dsn, std::uint16_t port);
 
 // Opens a connection, or throws: what a test cannot do without.
 std::unique_ptr<postgres::Connection> connect(const std::string& dsn);

@@ -173,6 +173,16 @@ void Connection::wake() { session_->wire.wake(); }
 
 bool Connection::usable() const { return session_->wire.open() && !session_->read_only; }
 
+bool Connection::alive() { return usable() && !session_->wire.check(); }
+
+bool Connection::reset() {
+    session_->queued.clear();
+    if (usable() && in_transaction()) {
+        (void)run_script("rollback").has_value();  // What became of it shows below.
+    }
+    return usable() && !in_transaction();
+}
+
 bool Connection::in_transaction() const {
     return session_->wire.open() && PQtransactionStatus(session_->wire.connection()) != PQTRANS_IDLE;
 }

@@ -70,7 +70,8 @@ public:
     void queue(const Statement& statement, Parameters parameters = {});
 
     // Sends what was queued in one round trip and gives the rows of each, or the first failure. Sending and
-    // reading go on together: neither side's buffers limit the size of a batch.
+    // reading go on together: neither side's buffers limit the size of a batch. The server may answer only
+    // when all is done, so a batch should take no longer than one statement may.
     // Outside BEGIN and COMMIT all of it is one transaction, which a failure rolls back. After a BEGIN,
     // queued or earlier, a failure leaves the transaction open and failed, whatever followed has not been
     // run, a COMMIT neither, and the caller must ROLLBACK.
@@ -92,6 +93,13 @@ public:
 
     // False once the connection is lost, or its server has become read-only.
     [[nodiscard]] bool usable() const;
+
+    // Sees, without a round trip, whether the server has closed the connection in the meantime.
+    bool alive();
+
+    // Forgets what is queued and rolls back an open transaction, in one round trip if there is one. False
+    // when the connection is of no further use.
+    bool reset();
 
     // True between BEGIN and COMMIT or ROLLBACK, also when the transaction has failed.
     [[nodiscard]] bool in_transaction() const;

@@ -1,0 +1,78 @@
+#include <gtest/gtest.h>
+
+#include "store/postgres/backoff.hpp"
+#include "store/postgres/connect_words_internal.hpp"
+#include "store/postgres/pipeline_internal.hpp"
+
+namespace sluice::postgres {
+namespace {
+
+TEST(PostgresBackoff, DoublesUpToTwoSecondsWithARandomHalfLeftOut) {
+    Backoff backoff{1};
+    auto whole = Backoff::kFirst;
+
+    for (int i = 0; i < 20; ++i) {
+        const auto wait = backoff.next();
+
+        EXPECT_GE(wait, whole / 2);
+        EXPECT_LE(wait, whole);
+        whole = std::min(whole * 2, Backoff::kMost);
+    }
+    backoff.reset();
+    EXPECT_LE(backoff.next(), Backoff::kFirst);
+}
+
+TEST(PostgresArrayText, QuotesEveryText) {
+    EXPECT_EQ(ArrayText{}.text(), "{}");
+    EXPECT_EQ(ArrayText{}.add("").add("NULL").add_null().add(-7).text(), R"({"","NULL",NULL,-7})");
+    EXPECT_EQ(ArrayText{}.add(R"(a"b\c,{})").text(), R"({"a\"b\\c,{}"})");
+}
+
+TEST(PostgresEffect, IsToldByTheFirstWords) {
+    EXPECT_EQ(effect_of("begin"), Effect::Begins);
+    EXPECT_EQ(effect_of("START TRANSACTION isolation level read committed"), Effect::Begins);
+    EXPECT_EQ(effect_of(" Commit;"), Effect::Commits);
+    EXPECT_EQ(effect_of("end"), Effect::Commits);
+    EXPECT_EQ(effect_of("rollback"), Effect::RollsBack);
+    EXPECT_EQ(effect_of("abort"), Effect::RollsBack);
+    EXPECT_EQ(effect_of("rollback to savepoint s"), Effect::Works);
+    EXPECT_EQ(effect_of("rollback prepared 'x'"), Effect::Works);
+    EXPECT_EQ(effect_of("select 1"), Effect::Works);
+    EXPECT_EQ(effect_of(""), Effect::Works);
+}
+
+TEST(PostgresFailure, SaysWhetherTryingAgainMayHelp) {
+    for (const char* passing : {"40001", "40P01", "55P03", "57014", "57P01", "53300", "08006", "25006"}) {
+        EXPECT_TRUE((Failure{passing, "", false, false}.retryable())) << passing;
+    }
+    for (const char* lasting : {"23505", "42P01", "22021", "42501", "0A000"}) {
+        EXPECT_FALSE((Failure{lasting, "", false, false}.retryable())) << lasting;
+    }
+    EXPECT_TRUE((Failure{"XX000", "", true, false}.retryable()));
+}
+
+TEST(PostgresConnectWords, FillInWhatTheAddressLeavesOpen) {
+    ConnectSettings settings;
+    settings.dsn = "postgres://u@h1:1,h2:2/d?target_session_attrs=any&options=-c%20jit%3Doff";
+    settings.connect_timeout = std::chrono::milliseconds{2500};
+
+    const auto words = connect_words(settings);
+
+    ASSERT_TRUE(words);
+    EXPECT_EQ(words->at("host"), "h1,h2");
+    EXPECT_EQ(words->at("target_session_attrs"), "any");
+    EXPECT_EQ(words->at("application_name"), "sluice");
+    EXPECT_EQ(words->at("connect_timeout"), "3");
+    EXPECT_EQ(words->at("options").find("-c jit=off -c "), 0U);
+    EXPECT_EQ(words->at("tcp_user_timeout"), "6000");
+}
+
+TEST(PostgresOneLine, LeavesOutAdvice) {
+    EXPECT_EQ(one_line("server closed the connection\n\tThis probably means\n"),
+              "server closed the connection");
+    EXPECT_EQ(one_line("a\nb\n"), "a; b");
+    EXPECT_EQ(one_line(nullptr), "");
+}
+
+}  // namespace
+}  // namespace sluice::postgres
