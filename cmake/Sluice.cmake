@@ -43,6 +43,27 @@ function(sluice_layer name)
     endif()
 endfunction()
 
+# sluice_migrations(target function files...)
+# Makes the SQL files, named 0001_what_it_does.sql and so on, part of the target, as
+# std::span<const Migration> sluice::postgres::<function>().
+function(sluice_migrations target function)
+    set(SLUICE_MIGRATIONS "")
+    foreach(file IN LISTS ARGN)
+        set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS "${file}")
+        get_filename_component(name "${file}" NAME)
+        if(NOT name MATCHES "^0*([1-9][0-9]*)_(.*)\\.sql$")
+            message(FATAL_ERROR "${file}: a migration is named 0001_what_it_does.sql")
+        endif()
+        set(version "${CMAKE_MATCH_1}")
+        set(title "${CMAKE_MATCH_2}")
+        file(READ "${file}" sql)
+        string(APPEND SLUICE_MIGRATIONS "    {${version}, \"${title}\", R\"migration(${sql})migration\"},\n")
+    endforeach()
+    set(SLUICE_MIGRATIONS_FUNCTION "${function}")
+    configure_file("${PROJECT_SOURCE_DIR}/cmake/migrations.cpp.in" "${function}.cpp" @ONLY)
+    target_sources(${target} PRIVATE "${CMAKE_CURRENT_BINARY_DIR}/${function}.cpp")
+endfunction()
+
 # sluice_test(name LABEL label SOURCES files... [USES layers...] [PRIVATE libraries...] [TIMEOUT seconds]
 #             [SANITIZED])
 # An executable of GoogleTest cases. SANITIZED ones also run under the sanitizer presets.

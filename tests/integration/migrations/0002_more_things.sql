@@ -1,0 +1,1 @@
+insert into sluice.thing (id) values (1), (2);
