@@ -52,12 +52,12 @@ protected:
         return true;
     }
 
-    RecordingLog log;
-    CountingWaits waits;
+    RecordingLog log_;
+    CountingWaits waits_;
 };
 
 TEST_F(PostgresPool, KeepsItsMinimumAndOpensMoreOnlyWhenWanted) {
-    ConnectionPool pool{bounds(2, 3), log, waits};
+    ConnectionPool pool{bounds(2, 3), log_, waits_};
 
     EXPECT_TRUE(soon([&] { return pool.figures().idle == 2; }));
     auto first = pool.take(in(seconds{20}));
@@ -68,11 +68,11 @@ TEST_F(PostgresPool, KeepsItsMinimumAndOpensMoreOnlyWhenWanted) {
     EXPECT_EQ(pool.figures().in_use, 3U);
     EXPECT_EQ(ask(**third, "select 1"), "1");
     EXPECT_TRUE(pool.ready());
-    EXPECT_EQ(waits.count, 3);
+    EXPECT_EQ(waits_.count, 3);
 }
 
 TEST_F(PostgresPool, NeverOpensMoreThanItsMaximum) {
-    ConnectionPool pool{bounds(0, 2), log, waits};
+    ConnectionPool pool{bounds(0, 2), log_, waits_};
     const auto first = pool.take(in(seconds{20}));
     const auto second = pool.take(in(seconds{20}));
 
@@ -83,7 +83,7 @@ TEST_F(PostgresPool, NeverOpensMoreThanItsMaximum) {
     EXPECT_EQ(third.error().sqlstate, "53300");
     EXPECT_TRUE(third.error().retryable());
     EXPECT_FALSE(third.error().connection_lost);
-    EXPECT_EQ(log.count_starting("WARN"), 0U);
+    EXPECT_EQ(log_.count_starting("WARN"), 0U);
     EXPECT_EQ(ask(*connect(),
                   "select count(*) from pg_stat_activity where application_name = 'sluice' and "
                   "datname = current_database() and pid <> pg_backend_pid()"),
@@ -91,7 +91,7 @@ TEST_F(PostgresPool, NeverOpensMoreThanItsMaximum) {
 }
 
 TEST_F(PostgresPool, HandsAConnectionToWhoeverWaits) {
-    ConnectionPool pool{bounds(0, 1), log, waits};
+    ConnectionPool pool{bounds(0, 1), log_, waits_};
     std::optional<Result<Lease, Failure>> first{pool.take(in(seconds{20}))};
     auto waiting = std::async(std::launch::async, [&] { return pool.take(in(seconds{20})).has_value(); });
     ASSERT_TRUE(soon([&] { return pool.figures().waiting == 1; }));
@@ -102,18 +102,18 @@ TEST_F(PostgresPool, HandsAConnectionToWhoeverWaits) {
 }
 
 TEST_F(PostgresPool, WarnsOfAWaitOfMoreThanASecond) {
-    ConnectionPool pool{bounds(0, 1), log, waits};
+    ConnectionPool pool{bounds(0, 1), log_, waits_};
     const auto first = pool.take(in(seconds{20}));
 
     const auto second = pool.take(in(milliseconds{1100}));
 
     EXPECT_FALSE(second);
-    EXPECT_EQ(log.count_starting("WARN ConnectionPool - a caller waited 1"), 1U);
-    EXPECT_GE(waits.longest, std::chrono::nanoseconds{milliseconds{1100}}.count());
+    EXPECT_EQ(log_.count_starting("WARN ConnectionPool - a caller waited 1"), 1U);
+    EXPECT_GE(waits_.longest, std::chrono::nanoseconds{milliseconds{1100}}.count());
 }
 
 TEST_F(PostgresPool, RollsBackWhatALeaseLeftOpen) {
-    ConnectionPool pool{bounds(0, 1), log, waits};
+    ConnectionPool pool{bounds(0, 1), log_, waits_};
     ask(*connect(), "create table thing (id int8)");
     constexpr Statement kInsert{"insert", "insert into thing values (1)"};
     {
@@ -133,7 +133,7 @@ TEST_F(PostgresPool, RollsBackWhatALeaseLeftOpen) {
 TEST_F(PostgresPool, ClosesWhatNobodyWantsAnyMore) {
     auto settings = bounds(1, 3);
     settings.idle_max = milliseconds{20};
-    ConnectionPool pool{settings, log, waits};
+    ConnectionPool pool{settings, log_, waits_};
     {
         const auto first = pool.take(in(seconds{20}));
         const auto second = pool.take(in(seconds{20}));
@@ -145,7 +145,7 @@ TEST_F(PostgresPool, ClosesWhatNobodyWantsAnyMore) {
 }
 
 TEST_F(PostgresPool, SortsOutConnectionsThatTheServerClosed) {
-    ConnectionPool pool{bounds(2, 2), log, waits};
+    ConnectionPool pool{bounds(2, 2), log_, waits_};
     ASSERT_TRUE(soon([&] { return pool.figures().idle == 2; }));
     ask(*connect(),
         "select pg_terminate_backend(pid, 20000) from pg_stat_activity where "
@@ -162,7 +162,7 @@ TEST_F(PostgresPool, FailsFastWhileTheServerIsAwayAndRecoversByItself) {
     proxy.down();
     auto settings = bounds(0, 4);
     settings.connect.dsn = test::with_port(dsn(), proxy.port());
-    ConnectionPool pool{settings, log, waits};
+    ConnectionPool pool{settings, log_, waits_};
     ASSERT_FALSE(pool.take(in(seconds{20})));  // The first finds out.
 
     const auto start = ConnectionPool::Clock::now();
@@ -176,13 +176,13 @@ TEST_F(PostgresPool, FailsFastWhileTheServerIsAwayAndRecoversByItself) {
     EXPECT_LT(ConnectionPool::Clock::now() - start, seconds{5});
     EXPECT_FALSE(pool.ready());
     EXPECT_TRUE(
-        soon([&] { return log.count_starting("WARN ConnectionPool - PostgreSQL cannot be reached") == 1; }));
+        soon([&] { return log_.count_starting("WARN ConnectionPool - PostgreSQL cannot be reached") == 1; }));
 
     proxy.up();
     EXPECT_TRUE(soon([&] { return pool.take(in(seconds{20})).has_value(); }));
     EXPECT_TRUE(pool.ready());
-    EXPECT_TRUE(soon([&] { return log.has("INFO ConnectionPool - PostgreSQL can be reached again"); }));
-    EXPECT_EQ(log.count_starting("WARN"), 1U);
+    EXPECT_TRUE(soon([&] { return log_.has("INFO ConnectionPool - PostgreSQL can be reached again"); }));
+    EXPECT_EQ(log_.count_starting("WARN"), 1U);
 }
 
 TEST_F(PostgresPool, NoticesASilentServerWithoutBeingAsked) {
@@ -191,7 +191,7 @@ TEST_F(PostgresPool, NoticesASilentServerWithoutBeingAsked) {
     settings.connect.dsn = test::with_port(dsn(), proxy.port());
     settings.connect.statement_timeout = seconds{3};
     settings.connect.silence_margin = milliseconds{500};
-    ConnectionPool pool{settings, log, waits};
+    ConnectionPool pool{settings, log_, waits_};
     ASSERT_TRUE(soon([&] { return pool.figures().idle == 3; }));
     EXPECT_TRUE(pool.ready());
 
@@ -208,7 +208,7 @@ TEST_F(PostgresPool, RecoversFromACrashOfTheServer) {
     test::OwnServer server;
     auto settings = bounds(2, 4);
     settings.connect.dsn = server.dsn();
-    ConnectionPool pool{settings, log, waits};
+    ConnectionPool pool{settings, log_, waits_};
     ASSERT_TRUE(soon([&] { return pool.figures().idle == 2; }));
 
     server.kill();
@@ -221,7 +221,7 @@ TEST_F(PostgresPool, RecoversFromACrashOfTheServer) {
 }
 
 TEST_F(PostgresPool, ServesManyThreads) {
-    ConnectionPool pool{bounds(1, 3), log, waits};
+    ConnectionPool pool{bounds(1, 3), log_, waits_};
     std::atomic<int> served = 0;
     {
         std::vector<std::jthread> threads;

@@ -44,7 +44,7 @@ void Connection::Session::note(const Failure& failure) {
 }
 
 std::optional<Failure> Connection::Session::send_script(const std::string& sql) {
-    if (const auto lost = wire.check()) {
+    if (auto lost = wire.check()) {
         return lost;
     }
     wire.take_doubt();

@@ -139,22 +139,19 @@ PoolFigures ConnectionPool::figures() const {
 
 void ConnectionPool::tend(const std::stop_token& stop) {
     while (!stop.stop_requested()) {
-        Task task = Task::Rest;
-        {
-            std::unique_lock lock{mutex_};
-            task = next_task(Clock::now());
-            if (task == Task::Rest) {
-                disturbed_.wait_until(lock, stop, next_time(),
-                                      [this] { return next_task(Clock::now()) != Task::Rest; });
-            }
-        }
-        switch (task) {
+        switch (await_task(stop)) {
             case Task::Open: open_one(); break;
             case Task::Close: close_oldest(); break;
             case Task::Probe: probe(); break;
             case Task::Rest: break;
         }
     }
+}
+
+ConnectionPool::Task ConnectionPool::await_task(const std::stop_token& stop) {
+    std::unique_lock lock{mutex_};
+    disturbed_.wait_until(lock, stop, next_time(), [this] { return next_task(Clock::now()) != Task::Rest; });
+    return stop.stop_requested() ? Task::Rest : next_task(Clock::now());
 }
 
 ConnectionPool::Task ConnectionPool::next_task(Clock::time_point now) const {

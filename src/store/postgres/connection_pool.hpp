@@ -103,6 +103,7 @@ private:
 
     // The pool's own thread.
     void tend(const std::stop_token& stop);
+    Task await_task(const std::stop_token& stop);                      // Rest when it was woken for nothing.
     Task next_task(Clock::time_point now) const;                       // With mutex_ held.
     Clock::time_point next_time() const;                               // With mutex_ held.
     std::size_t open_count() const { return idle_.size() + in_use_; }  // With mutex_ held.

@@ -178,6 +178,26 @@ Result<void, MigrationError> apply(Connection& connection, const Migration& migr
     return {};
 }
 
+// The complaint about a table that exists without one of our columns.
+Result<std::optional<std::string>, Failure> missing_column(Connection& connection, const TableShape& shape) {
+    const auto rows = connection.run(kColumns, Parameters{}.add(shape.schema).add(shape.table));
+    if (!rows) {
+        return Unexpected{rows.error()};
+    }
+    std::vector<std::string_view> found;
+    for (std::size_t row = 0; row < rows->size(); ++row) {
+        found.push_back(rows->text(row, 0));
+    }
+    const auto missing = std::find_if(shape.columns.begin(), shape.columns.end(), [&found](auto column) {
+        return std::find(found.begin(), found.end(), column) == found.end();
+    });
+    if (found.empty() || missing == shape.columns.end()) {
+        return std::optional<std::string>{};
+    }
+    return std::optional{"table " + std::string{shape.schema} + "." + std::string{shape.table} +
+                         " exists already and is not Sluice's: it has no column " + std::string{*missing}};
+}
+
 std::string version_text(int version) {
     return std::to_string(version / 10000) + "." + std::to_string(version % 10000);
 }
@@ -203,7 +223,7 @@ Result<void, MigrationError> migrate(Connection& connection, std::span<const Mig
         return Unexpected{applied.error()};
     }
     for (std::size_t i = *applied; i < migrations.size(); ++i) {
-        const auto done = apply(connection, migrations[i], i == 0 ? &options.precheck : nullptr);
+        auto done = apply(connection, migrations[i], i == 0 ? &options.precheck : nullptr);
         if (!done) {
             connection.reset();  // Rolls back.
             return done;
@@ -223,20 +243,9 @@ Precheck refuse_foreign_tables(std::span<const TableShape> ours) {
     return [shapes = std::vector<TableShape>(ours.begin(), ours.end())](
                Connection& connection) -> Result<std::optional<std::string>, Failure> {
         for (const auto& shape : shapes) {
-            const auto rows = connection.run(kColumns, Parameters{}.add(shape.schema).add(shape.table));
-            if (!rows) {
-                return Unexpected{rows.error()};
-            }
-            std::vector<std::string_view> found;
-            for (std::size_t row = 0; row < rows->size(); ++row) {
-                found.push_back(rows->text(row, 0));
-            }
-            for (const auto column : found.empty() ? std::span<const std::string_view>{} : shape.columns) {
-                if (std::find(found.begin(), found.end(), column) == found.end()) {
-                    return std::optional{
-                        "table " + std::string{shape.schema} + "." + std::string{shape.table} +
-                        " exists already and is not Sluice's: it has no column " + std::string{column}};
-                }
+            auto missing = missing_column(connection, shape);
+            if (!missing || *missing) {
+                return missing;
             }
         }
         return std::optional<std::string>{};
