@@ -13,6 +13,7 @@
 #include "main/human_output.hpp"
 #include "main/json_text.hpp"
 #include "main/settings.hpp"
+#include "store/postgres/postgres_slot_store.hpp"
 
 namespace sluice {
 namespace {
@@ -86,6 +87,23 @@ void check_counters(SlotTables& tables, std::vector<Finding>& findings) {
     }
 }
 
+void check_postgres(const std::string& dsn, bool count_again, std::vector<Finding>& findings) {
+    const auto figures = examine_postgres_slots(dsn, count_again);
+    if (!figures) {
+        findings.push_back(
+            {"postgresql", false, figures.error(),
+             "Check the address, the rights of the role, and that a server has started once."});
+        return;
+    }
+    findings.push_back({"postgresql", true, "It can be reached, and the schema is up to date."});
+    if (count_again && *figures == 0) {
+        findings.push_back({"recount", true, "Every counter is right."});
+    } else if (count_again) {
+        findings.push_back({"recount", false, std::to_string(*figures) + " counters differ from their slots.",
+                            "Look at 'select * from sluice.recount where counted <> recounted'."});
+    }
+}
+
 void check_data(const std::string& path, bool count_again, std::vector<Finding>& findings) {
     struct stat folder {};
     if (::stat(path.c_str(), &folder) != 0) {
@@ -144,6 +162,10 @@ std::vector<Finding> examine(const Invocation& invocation, const Environment& va
     const bool count_again = invocation.has("recount");
     if (!count_again || invocation.typed.contains("server")) {
         findings.push_back(check_server(server));
+    }
+    if (in_force && in_force->settings.store == StoreKind::Postgres) {
+        check_postgres(in_force->settings.postgres.dsn, count_again, findings);
+        return findings;
     }
     std::error_code error;
     const bool named = invocation.has("data") || count_again;

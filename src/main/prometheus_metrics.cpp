@@ -114,6 +114,16 @@ std::string PrometheusMetrics::text(const OutsideFigures& outside) const {
                 static_cast<double>(outside.log_lines_dropped));
     add_gauge(families, {"sluice_http_connections", "Open HTTP connections."},
               static_cast<double>(outside.http_connections));
+    if (outside.pool) {
+        add_gauge(families, {"sluice_postgres_connections_in_use", "Connections that somebody uses."},
+                  static_cast<double>(outside.pool->in_use));
+        add_gauge(families, {"sluice_postgres_connections_idle", "Open connections that nobody uses."},
+                  static_cast<double>(outside.pool->idle));
+        add_gauge(families, {"sluice_postgres_callers_waiting", "Callers that wait for a connection."},
+                  static_cast<double>(outside.pool->waiting));
+        add_histogram(families, {"sluice_postgres_wait_seconds", "How long callers waited for a connection."},
+                      pool_waits_, kNanosecond);
+    }
     add_process(families);
     std::ostringstream text;
     prometheus::TextSerializer{}.Serialize(text, families);

@@ -3,9 +3,11 @@
 #include <array>
 #include <atomic>
 #include <cstdint>
+#include <optional>
 #include <string>
 
 #include "app/slots/slot_observer.hpp"
+#include "store/postgres/connection_pool.hpp"
 
 namespace sluice {
 
@@ -44,13 +46,14 @@ private:
 struct OutsideFigures {
     std::uint64_t log_lines_dropped = 0;
     std::uint64_t http_connections = 0;
+    std::optional<postgres::PoolFigures> pool;  // Empty: there is none.
 };
 
 // What operators measure, in Prometheus's text form. Every series is there from the start.
 // The counting is its own: prometheus::Histogram::Observe takes a lock, which a reader of the metrics holds
 // while it copies, and two of them would lie on the path of every assignment.
 // Thread safety: all of it.
-class PrometheusMetrics final : public SlotMetrics {
+class PrometheusMetrics final : public SlotMetrics, public postgres::PoolMetrics {
 public:
     void assigned(std::chrono::nanoseconds duration, std::int64_t depth) override;
     void repeated(std::chrono::nanoseconds duration) override;
@@ -60,6 +63,8 @@ public:
     void batch_run(std::size_t commands) override;
     void config_cache_hit() override { bump(cache_hits_); }
     void config_cache_miss() override { bump(cache_misses_); }
+
+    void waited(std::chrono::nanoseconds duration) override { pool_waits_.add(duration.count()); }
 
     [[nodiscard]] std::string text(const OutsideFigures& outside) const;
 
@@ -76,6 +81,8 @@ private:
                           2'500 * kMicrosecond, 5 * kMillisecond, 10 * kMillisecond, 25 * kMillisecond,
                           50 * kMillisecond, 100 * kMillisecond, 250 * kMillisecond, 500 * kMillisecond,
                           kSecond, 2'500 * kMillisecond, 5 * kSecond}};
+    Tally<7> pool_waits_{{100 * kMicrosecond, kMillisecond, 10 * kMillisecond, 100 * kMillisecond,
+                          500 * kMillisecond, kSecond, 5 * kSecond}};
     Tally<15> depths_{{0, 1, 2, 5, 10, 20, 50, 100, 200, 500, 1'000, 2'000, 5'000, 10'000, 100'000}};
     Tally<10> batches_{{1, 2, 4, 8, 16, 32, 64, 128, 256, 1'024}};
     Count assigned_{0};

@@ -3,20 +3,17 @@
 #include <atomic>
 #include <csignal>
 #include <ostream>
-#include <random>
 
 #include <pthread.h>
 
-#include "app/slots/slot_ledger.hpp"
 #include "app/slots/slot_service.hpp"
 #include "door/http/http_server.hpp"
 #include "main/daemon_log.hpp"
-#include "main/data_folder.hpp"
 #include "main/process_figures.hpp"
 #include "main/prometheus_metrics.hpp"
 #include "main/settings.hpp"
+#include "main/slot_store_choice.hpp"
 #include "main/version.hpp"
-#include "store/memory/memory_slot_tables.hpp"
 
 namespace sluice {
 namespace {
@@ -57,21 +54,6 @@ private:
     sigset_t awaited_{};
 };
 
-Result<std::unique_ptr<SlotTables>, std::string> open_tables(const Settings& settings) {
-    if (settings.store == StoreKind::Memory) {
-        return make_memory_slot_tables();
-    }
-    if (const auto prepared = prepare_data_folder(settings.data); !prepared) {
-        return Unexpected{prepared.error()};
-    }
-    return open_data_folder(settings.data);
-}
-
-std::uint64_t random_seed() {
-    std::random_device device;
-    return (std::uint64_t{device()} << 32U) | device();
-}
-
 // All that runs, in the order in which it is taken down again from the bottom.
 class Daemon {
 public:
@@ -84,16 +66,15 @@ public:
                 return Unexpected{loaded.error()};
             }
         }
-        auto tables = open_tables(settings_);
-        if (!tables) {
-            return Unexpected{tables.error()};
+        auto opened = open_slot_store(settings_, {clock_, metrics_, *log_}, metrics_);
+        if (!opened) {
+            return Unexpected{opened.error()};
         }
-        store_ = make_slot_ledger(std::move(*tables),
-                                  {settings_.config_cache_ttl, settings_.strict, random_seed()},
-                                  {clock_, metrics_, *log_});
+        store_ = std::move(*opened);
         SlotServiceOptions options;
         options.batch_max = settings_.batch_max;
-        slots_ = std::make_unique<SlotService>(options, SlotServiceWorld{*store_, metrics_, *log_});
+        options.workers = store_.workers;
+        slots_ = std::make_unique<SlotService>(options, SlotServiceWorld{*store_.slots, metrics_, *log_});
         return listen(listener);
     }
 
@@ -122,16 +103,15 @@ private:
         server_ = std::move(*started);
         open_server_.store(server_.get(), std::memory_order_release);
         const HostPort reached{listener.host, server_->port()};
-        const std::string store =
-            settings_.store == StoreKind::Memory ? "store memory" : "store embedded in " + settings_.data;
-        log_->announce(kComponent, "Sluice is ready on http://" + reached.text() + ", " + store);
+        log_->announce(kComponent, "Sluice is ready on http://" + reached.text() + ", " + store_.described);
         return {};
     }
 
     std::string metrics_text() const {
         // Acquire, with the release of listen(): a request may come before the server is ours.
         const http::Server* server = open_server_.load(std::memory_order_acquire);
-        return metrics_.text({log_->lines_dropped(), server == nullptr ? 0 : server->connections_approx()});
+        return metrics_.text({log_->lines_dropped(), server == nullptr ? 0 : server->connections_approx(),
+                              store_.pool_figures ? std::optional{store_.pool_figures()} : std::nullopt});
     }
 
     void reload() {
@@ -151,7 +131,7 @@ private:
     SystemClock clock_;
     std::unique_ptr<DaemonLog> log_;
     PrometheusMetrics metrics_;
-    std::unique_ptr<SlotStore> store_;
+    OpenSlotStore store_;
     std::unique_ptr<SlotService> slots_;
     http::AdminGate gate_;
     std::atomic<http::Server*> open_server_{nullptr};

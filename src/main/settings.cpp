@@ -193,12 +193,37 @@ public:
         return number;
     }
 
-    // Not supported yet: said before anything else about the value.
-    void refuse_later_stores() {
+    // The address of a PostgreSQL; empty when the store is another.
+    std::string postgres_address() {
         const std::string& given = text("store");
-        if (given.starts_with("postgres://") || given.starts_with("postgresql://")) {
-            fail("store", not_supported("postgres://").error);
+        const bool is_one = given.starts_with("postgres://") || given.starts_with("postgresql://");
+        return is_one ? given : std::string{};
+    }
+
+    StoreKind store() {
+        if (!postgres_address().empty()) {
+            return StoreKind::Postgres;
         }
+        return choice<StoreKind>("store", {{"embedded", StoreKind::Embedded}, {"memory", StoreKind::Memory}});
+    }
+
+    bool yes_or_no(std::string_view key) { return choice<bool>(key, {{"false", false}, {"true", true}}); }
+
+    Settings::Postgres postgres() {
+        constexpr std::size_t kConnectionsMost = 1'000;
+        constexpr std::size_t kChunkMost = 10'000;
+        Settings::Postgres result{
+            .dsn = postgres_address(),
+            .function_way = choice<bool>("slots.postgres.mode", {{"batch", false}, {"function", true}}),
+            .windows_in_chunk = whole_number("slots.maxWindowsInChunk", 1, kChunkMost),
+            .pool_min = whole_number("postgres.pool.min", 0, kConnectionsMost),
+            .pool_max = whole_number("postgres.pool.max", 4, kConnectionsMost),
+            .migrate = yes_or_no("postgres.migrateAtStart"),
+        };
+        if (result.pool_min > result.pool_max) {
+            fail("postgres.pool.min", "it is larger than postgres.pool.max.");
+        }
+        return result;
     }
 
     [[nodiscard]] const std::string& error() const { return error_; }
@@ -222,12 +247,10 @@ private:
 Result<Settings, std::string> check(const Entries& entries) {
     constexpr std::size_t kBatchMost = 10'000;
     Checking checking{entries};
-    checking.refuse_later_stores();
     Settings settings{
         .listen = checking.host_port("listen"),
         .data = checking.path("data"),
-        .store = checking.choice<StoreKind>(
-            "store", {{"embedded", StoreKind::Embedded}, {"memory", StoreKind::Memory}}),
+        .store = checking.store(),
         .token_file = checking.path("tokenFile"),
         .log_level = checking.choice<LogLevel>("logLevel", {{"debug", LogLevel::Debug},
                                                             {"info", LogLevel::Info},
@@ -238,7 +261,8 @@ Result<Settings, std::string> check(const Entries& entries) {
         .default_config = checking.config_name("slots.defaultConfig"),
         .config_cache_ttl = checking.duration("slots.configCacheTtl"),
         .batch_max = checking.whole_number("slots.batchMax", 1, kBatchMost),
-        .strict = checking.choice<bool>("slots.strict", {{"false", false}, {"true", true}}),
+        .strict = checking.yes_or_no("slots.strict"),
+        .postgres = checking.postgres(),
     };
     if (!checking.error().empty()) {
         return Failure{checking.error()};

@@ -14,7 +14,7 @@
 
 namespace sluice {
 
-enum class StoreKind { Embedded, Memory };
+enum class StoreKind { Embedded, Memory, Postgres };
 enum class LogFormat { Text, Json };
 
 // What `sluice serve` runs with, checked.
@@ -29,6 +29,14 @@ struct Settings {
     Duration config_cache_ttl;
     std::size_t batch_max;
     bool strict;
+    struct Postgres {
+        std::string dsn;  // Empty unless it is the store.
+        bool function_way;
+        std::size_t windows_in_chunk;
+        std::size_t pool_min;
+        std::size_t pool_max;
+        bool migrate;
+    } postgres;
 };
 
 // A setting's text and where it came from: "default", "--listen", "SLUICE_LISTEN", "sluice.yaml, line 3".

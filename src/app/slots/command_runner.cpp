@@ -75,7 +75,8 @@ SlotReply CommandRunner::run_one(const MoveSlot& command) {
 SlotOutcome CommandRunner::assign(const AssignSlot& command) {
     EventDraft& draft = group_.draft(command.event_id);
     if (draft.slot) {
-        return known(*draft.slot, command);
+        const ConfigName& config = state_.book.version(draft.slot->config_id).terms.name;
+        return answer_known(*draft.slot, config, command, bodies_);
     }
     const ConfigRef config = state_.active(command.config_name);
     if (config == nullptr) {
@@ -87,22 +88,6 @@ SlotOutcome CommandRunner::assign(const AssignSlot& command) {
         draft.changed = true;
     }
     return placed;
-}
-
-SlotOutcome CommandRunner::known(const Slot& slot, const AssignSlot& command) const {
-    if (slot.state == SlotState::Cancelled) {
-        return Unexpected{event_cancelled(slot.event_id)};
-    }
-    if (bodies_ == Bodies::MustAgree) {
-        // A move changed the requested time; the body that asked first is then as good as the new one.
-        const bool same = (slot.requested == command.ask.requested || slot.revision > 0) &&
-                          slot.weight == command.ask.weight && slot.max_delay == command.ask.max_delay &&
-                          state_.book.version(slot.config_id).terms.name == command.config_name;
-        if (!same) {
-            return Unexpected{different_body(slot.event_id)};
-        }
-    }
-    return Granted{slot, true};
 }
 
 SlotOutcome CommandRunner::take_place(const EventId& event_id, const ConfigVersion& config,

@@ -1,13 +1,11 @@
 #pragma once
 
 #include "app/slots/command_group.hpp"
+#include "app/slots/known_event.hpp"
 #include "app/slots/ledger_state.hpp"
 #include "app/slots/slot_store.hpp"
 
 namespace sluice {
-
-// How a ledger treats bodies that differ from the first one of their event.
-enum class Bodies { FirstWins, MustAgree };
 
 // Runs the commands of one group, one after the other, on the counts in memory. What they change is noted in
 // the group, to be stored at once; when counts could not be read (LedgerState::failure) none of it may be.
@@ -26,7 +24,6 @@ private:
     SlotReply run_one(const MoveSlot& command);
 
     SlotOutcome assign(const AssignSlot& command);
-    SlotOutcome known(const Slot& slot, const AssignSlot& command) const;
     SlotOutcome take_place(const EventId& event_id, const ConfigVersion& config, const SlotAsk& ask);
 
     // Where a slot is counted. Its pool may be cut otherwise than when the slot was assigned.

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "base/iso8601.hpp"
+#include "app/slots/slot_errors.hpp"
 
 namespace sluice {
 
@@ -53,10 +53,7 @@ Result<ConfigBook::Proposal, SlotError> ConfigBook::propose(const ConfigDraft& d
         return proposal;
     }
     if (others_use(draft.pool, draft.name)) {
-        return Unexpected{SlotError{SlotFault::PoolWindowSize, "Pool '" + draft.pool.text() +
-                                                                   "' is shared by configs with windows of " +
-                                                                   format_duration(pool->window_size) +
-                                                                   "; all must have the same size."}};
+        return Unexpected{pool_has_other_size(draft.pool, pool->window_size)};
     }
     proposal.recut_pool = *pool;
     return proposal;

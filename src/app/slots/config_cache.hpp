@@ -49,6 +49,13 @@ public:
     void put(const ConfigRef& config) {
         entries_.insert_or_assign(config->terms.name, Entry{config, clock_.now()});
     }
+    // Forgets a version that is older than `newest`.
+    void drop_before(const ConfigName& name, ConfigId newest) {
+        const auto found = entries_.find(name);
+        if (found != entries_.end() && found->second.config->id < newest) {
+            entries_.erase(found);
+        }
+    }
     void flush() { entries_.clear(); }
 
 private:

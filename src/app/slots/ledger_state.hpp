@@ -24,7 +24,10 @@ struct LedgerState {
     }
 
     PoolWindows& windows_of(const Pool& pool) {
-        return windows.try_emplace(pool.id, pool.id, tables).first->second;
+        const auto source = [this, id = pool.id](WindowRange range, const SlotTables::CountSink& sink) {
+            return tables.scan_counts(id, range, sink);
+        };
+        return windows.try_emplace(pool.id, source).first->second;
     }
 
     // Gives memory back by forgetting all counts, when there are many. What is needed is read again.

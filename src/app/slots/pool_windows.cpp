@@ -33,13 +33,18 @@ void PoolWindows::remove(WindowIndex window, Places places) {
     occupancy_.remove(window, places);
 }
 
+void PoolWindows::set(WindowIndex window, Places places) {
+    load(window);
+    occupancy_.set(window, places);
+}
+
 bool PoolWindows::load(WindowIndex window) {
     const WindowIndex chunk = window / kChunk;
     if (failure_ || !loaded_.insert(chunk).second) {
         return false;
     }
     const WindowRange range{chunk * kChunk, (chunk + 1) * kChunk - 1};
-    const auto scanned = tables_.scan_counts(pool_, range, [this](WindowIndex index, Places places) {
+    const auto scanned = source_(range, [this](WindowIndex index, Places places) {
         occupancy_.set(index, places);
         return true;
     });

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <functional>
 #include <optional>
 #include <unordered_set>
 
@@ -8,18 +9,23 @@
 
 namespace sluice {
 
-// The counts of one pool: in memory what was touched, in the tables what is durable. Chunks of windows are
+// Where the counts of one pool are read from.
+using CountSource = std::function<Result<void, StoreError>(WindowRange, const SlotTables::CountSink&)>;
+
+// The counts of one pool: in memory what was touched, in the source what is durable. Chunks of windows are
 // read when they are first asked for, so that starting up costs nothing.
 // Thread safety: none.
 class PoolWindows final : public WindowCounts {
 public:
-    PoolWindows(PoolId pool, SlotTables& tables) : pool_{pool}, tables_{tables} {}
+    explicit PoolWindows(CountSource source) : source_{std::move(source)} {}
 
     Places held(WindowIndex window) override;
     std::optional<WindowIndex> earliest_holding_at_most(WindowRange range, Places held_max) override;
 
     void add(WindowIndex window, Places places);
     void remove(WindowIndex window, Places places);
+    // Takes another's word for what a window holds.
+    void set(WindowIndex window, Places places);
 
     // What failed while reading; the counts are then not to be trusted.
     [[nodiscard]] const std::optional<StoreError>& failure() const { return failure_; }
@@ -31,8 +37,7 @@ private:
     // True when the chunk of the window had to be read.
     bool load(WindowIndex window);
 
-    PoolId pool_;
-    SlotTables& tables_;
+    CountSource source_;
     Occupancy occupancy_;
     std::unordered_set<WindowIndex> loaded_;  // Numbers of chunks.
     std::optional<StoreError> failure_;

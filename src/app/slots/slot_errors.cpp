@@ -37,6 +37,28 @@ SlotError weight_above_cap(const ConfigVersion& config) {
             "The weight exceeds maxPerWindow, which is " + std::to_string(config.terms.max_per_window) + "."};
 }
 
+SlotError contended() { return {SlotFault::Contended, "Others hold the windows that have room; try again."}; }
+
+SlotError pool_has_other_size(const PoolName& pool, Duration window_size) {
+    return {SlotFault::PoolWindowSize, "Pool '" + pool.text() + "' is shared by configs with windows of " +
+                                           format_duration(window_size) + "; all must have the same size."};
+}
+
+SlotError window_size_in_use(const PoolName& pool, Duration window_size) {
+    return {SlotFault::WindowSizeInUse, "Pool '" + pool.text() + "' has slots in the future in windows of " +
+                                            format_duration(window_size) + "."};
+}
+
+SlotError recut_overflows() {
+    return {SlotFault::PoolWindowSize,
+            "A window of this size would hold more past slots than can be counted."};
+}
+
+SlotError range_too_large() {
+    return {SlotFault::RangeTooLarge, "The range holds more than " + std::to_string(kWindowsReportedMax) +
+                                          " windows; ask for less at a time."};
+}
+
 SlotReply refuse(const SlotCommand& command, const SlotError& error) {
     if (const auto* each = std::get_if<AssignEach>(&command)) {
         return EachOutcome(each->events.size(), SlotOutcome{Unexpected{error}});

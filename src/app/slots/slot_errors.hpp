@@ -12,6 +12,11 @@ SlotError event_cancelled(const EventId& id);
 SlotError different_body(const EventId& id);
 SlotError no_room(const SlotPolicy& policy, const SlotAsk& ask);
 SlotError weight_above_cap(const ConfigVersion& config);
+SlotError contended();
+SlotError pool_has_other_size(const PoolName& pool, Duration window_size);
+SlotError window_size_in_use(const PoolName& pool, Duration window_size);
+SlotError recut_overflows();
+SlotError range_too_large();
 
 // The reply that gives `error` to everyone whom the command names.
 // REQUIRES: a command that names an event.

@@ -8,7 +8,6 @@
 #include "app/slots/command_runner.hpp"
 #include "app/slots/ledger_state.hpp"
 #include "app/slots/slot_errors.hpp"
-#include "base/iso8601.hpp"
 
 namespace sluice {
 namespace {
@@ -116,9 +115,7 @@ public:
         const WindowIndex first = grid.index_of(range.from);
         const WindowIndex end = range.to > range.from ? grid.index_of(range.to - Duration{1}) + 1 : first;
         if (end - first > static_cast<WindowIndex>(kWindowsReportedMax)) {
-            return Unexpected{SlotError{SlotFault::RangeTooLarge, "The range holds more than " +
-                                                                      std::to_string(kWindowsReportedMax) +
-                                                                      " windows; ask for less at a time."}};
+            return Unexpected{range_too_large()};
         }
         state_.forget_if_large();
         PoolWindows& counts = state_.windows_of(state_.book.pool(config->terms.pool));
@@ -217,9 +214,7 @@ private:
             return store_unavailable();
         }
         if (in_use) {
-            return SlotError{SlotFault::WindowSizeInUse, "Pool '" + from.name.text() +
-                                                             "' has slots in the future in windows of " +
-                                                             format_duration(from.window_size) + "."};
+            return window_size_in_use(from.name, from.window_size);
         }
         const WindowGrid grid{to.window_size};
         std::unordered_map<WindowIndex, std::uint64_t> counts;
@@ -234,8 +229,7 @@ private:
         }
         for (const auto& [window, places] : counts) {
             if (places > std::numeric_limits<Places>::max()) {
-                return SlotError{SlotFault::PoolWindowSize,
-                                 "A window of this size would hold more past slots than can be counted."};
+                return recut_overflows();
             }
             changes.counts.push_back({to.id, window, static_cast<Places>(places)});
         }

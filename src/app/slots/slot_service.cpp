@@ -56,9 +56,9 @@ private:
 SlotService::SlotService(SlotServiceOptions options, SlotServiceWorld world)
     : options_{options},
       world_{world},
-      commands_{{options.batch_max, options.queue_max, 1},
+      commands_{{options.batch_max, options.queue_max, options.workers},
                 [this](std::span<Submission> batch) { return run(batch); }},
-      queries_{{1, options.queries_max, 1}, [this](std::span<Query> batch) {
+      queries_{{1, options.queries_max, options.workers}, [this](std::span<Query> batch) {
                    for (Query& query : batch) {
                        query(world_.store);
                    }
@@ -93,6 +93,7 @@ void SlotService::ask(Query query, UniqueFunction<void(std::optional<SlotError>)
 void SlotService::stop() {
     commands_.stop();
     queries_.stop();
+    const std::lock_guard lock{lines_mutex_};
     assigned_lines_.give_account(
         [this](std::size_t count) { log_left_out(LogLevel::Info, kAssigned, count); });
     exhausted_lines_.give_account(
@@ -165,8 +166,11 @@ void SlotService::log_left_out(LogLevel level, std::string_view what, std::size_
 
 void SlotService::log_exhausted(const EventId& event_id, std::int64_t windows_searched, SteadyTime now) {
     const auto account = [this](std::size_t count) { log_left_out(LogLevel::Error, kExhausted, count); };
-    if (!world_.log.enabled(LogLevel::Debug) && !exhausted_lines_.take(now, account)) {
-        return;
+    if (!world_.log.enabled(LogLevel::Debug)) {
+        const std::lock_guard lock{lines_mutex_};
+        if (!exhausted_lines_.take(now, account)) {
+            return;
+        }
     }
     world_.log.write(LogLevel::Error, kComponent,
                      "Could not assign slot for event " + event_id.text() + ", searched " +
@@ -178,8 +182,11 @@ void SlotService::log_assigned(const Slot& slot, SteadyTime now) {
         return;
     }
     const auto account = [this](std::size_t count) { log_left_out(LogLevel::Info, kAssigned, count); };
-    if (!world_.log.enabled(LogLevel::Debug) && !assigned_lines_.take(now, account)) {
-        return;
+    if (!world_.log.enabled(LogLevel::Debug)) {
+        const std::lock_guard lock{lines_mutex_};
+        if (!assigned_lines_.take(now, account)) {
+            return;
+        }
     }
     world_.log.write(LogLevel::Info, kComponent,
                      "Assigned slot for eventId=" + slot.event_id.text() +

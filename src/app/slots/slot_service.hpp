@@ -1,6 +1,7 @@
 #pragma once
 
 #include <chrono>
+#include <mutex>
 
 #include "app/combiner.hpp"
 #include "app/slots/slot_observer.hpp"
@@ -14,6 +15,9 @@ struct SlotServiceOptions {
     std::size_t queue_max = 65536;             // Events that may wait; more than the largest batch.
     std::chrono::milliseconds patience{5000};  // How long a command may wait for its turn.
     std::size_t queries_max = 1024;            // Queries that may wait.
+    // How many batches run at once. More than one only for stores that gain by it; commands of one event
+    // that wait at the same time may then run in either order.
+    std::size_t workers = 1;
 };
 
 // What surrounds the service. All of it outlives the service.
@@ -66,7 +70,7 @@ private:
     const SlotServiceOptions options_;
     const SlotServiceWorld world_;
     // Lines about single events are written for the first hundred of a second only, of each kind; the rest is
-    // counted in one line. Used by the one worker, and by stop() after it.
+    // counted in one line.
     class LineBudget {
     public:
         // True when one more line may be written. `flush` is told how many were not, once a second.
@@ -97,8 +101,9 @@ private:
     void log_left_out(LogLevel level, std::string_view what, std::size_t count);
     void log_exhausted(const EventId& event_id, std::int64_t windows_searched, SteadyTime now);
 
-    LineBudget assigned_lines_;
-    LineBudget exhausted_lines_;
+    std::mutex lines_mutex_;
+    LineBudget assigned_lines_;   // Guarded by lines_mutex_.
+    LineBudget exhausted_lines_;  // Guarded by lines_mutex_.
     Combiner<Submission, SlotReply> commands_;
     Combiner<Query, std::monostate> queries_;
 };

@@ -25,7 +25,9 @@ protected:
     [[nodiscard]] std::size_t scans() const { return tables_.calls(TableCall::ScanCounts); }
 
     FaultyTables tables_{std::shared_ptr<SlotTables>{make_memory_slot_tables()}};
-    PoolWindows windows_{kPool, tables_};
+    PoolWindows windows_{[this](WindowRange range, const SlotTables::CountSink& sink) {
+        return tables_.scan_counts(kPool, range, sink);
+    }};
 };
 
 TEST_F(PoolWindowsTest, ReadsNothingUntilAsked) { EXPECT_EQ(scans(), 0U); }

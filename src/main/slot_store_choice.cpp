@@ -1,0 +1,71 @@
+#include "main/slot_store_choice.hpp"
+
+#include <random>
+
+#include "main/data_folder.hpp"
+#include "store/memory/memory_slot_tables.hpp"
+#include "store/postgres/postgres_slot_store.hpp"
+
+namespace sluice {
+namespace {
+
+// Enough to keep a server of a few cores busy while each waits for its disk.
+constexpr std::size_t kPostgresWorkers = 4;
+
+std::uint64_t random_seed() {
+    std::random_device device;
+    return (std::uint64_t{device()} << 32U) | device();
+}
+
+LedgerOptions ledger_options(const Settings& settings) {
+    return {settings.config_cache_ttl, settings.strict, random_seed()};
+}
+
+Result<OpenSlotStore, std::string> open_postgres(const Settings& settings, LedgerWorld world,
+                                                 postgres::PoolMetrics& pool_metrics) {
+    postgres::PoolSettings pool;
+    pool.connect.dsn = settings.postgres.dsn;
+    pool.min = settings.postgres.pool_min;
+    pool.max = settings.postgres.pool_max;
+    PostgresSlotOptions options;
+    options.ledger = ledger_options(settings);
+    options.way = settings.postgres.function_way ? AssignWay::Function : AssignWay::Batch;
+    options.batch_max = settings.batch_max;
+    options.windows_in_chunk = static_cast<std::int32_t>(settings.postgres.windows_in_chunk);
+    options.migrate = settings.postgres.migrate;
+    auto opened = open_postgres_slot_store(pool, options, world, pool_metrics);
+    if (!opened) {
+        return Unexpected{opened.error()};
+    }
+    const PostgresSlotStore& store = **opened;
+    return OpenSlotStore{std::move(*opened), "store on PostgreSQL", kPostgresWorkers,
+                         [&store] { return store.pool_figures(); }};
+}
+
+Result<OpenSlotStore, std::string> open_embedded(const Settings& settings, LedgerWorld world) {
+    if (const auto prepared = prepare_data_folder(settings.data); !prepared) {
+        return Unexpected{prepared.error()};
+    }
+    auto tables = open_data_folder(settings.data);
+    if (!tables) {
+        return Unexpected{tables.error()};
+    }
+    return OpenSlotStore{make_slot_ledger(std::move(*tables), ledger_options(settings), world),
+                         "store embedded in " + settings.data};
+}
+
+}  // namespace
+
+Result<OpenSlotStore, std::string> open_slot_store(const Settings& settings, LedgerWorld world,
+                                                   postgres::PoolMetrics& pool_metrics) {
+    switch (settings.store) {
+        case StoreKind::Memory:
+            return OpenSlotStore{make_slot_ledger(make_memory_slot_tables(), ledger_options(settings), world),
+                                 "store memory"};
+        case StoreKind::Postgres: return open_postgres(settings, world, pool_metrics);
+        case StoreKind::Embedded: break;
+    }
+    return open_embedded(settings, world);
+}
+
+}  // namespace sluice

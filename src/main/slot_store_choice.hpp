@@ -1,0 +1,25 @@
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <string>
+
+#include "app/slots/slot_ledger.hpp"
+#include "main/settings.hpp"
+#include "store/postgres/connection_pool.hpp"
+
+namespace sluice {
+
+// The store that the settings name, opened.
+struct OpenSlotStore {
+    std::unique_ptr<SlotStore> slots;
+    std::string described;    // For the line that says the server is ready; no password.
+    std::size_t workers = 1;  // How many batches it serves best at once.
+    std::function<postgres::PoolFigures()> pool_figures{};  // Empty: it has no connections.
+};
+
+// Fails with one sentence. Everything passed outlives the store.
+Result<OpenSlotStore, std::string> open_slot_store(const Settings& settings, LedgerWorld world,
+                                                   postgres::PoolMetrics& pool_metrics);
+
+}  // namespace sluice

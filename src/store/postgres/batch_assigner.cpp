@@ -1,0 +1,264 @@
+#include "store/postgres/batch_assigner.hpp"
+
+#include <algorithm>
+#include <thread>
+#include <unordered_map>
+#include <unordered_set>
+
+#include "app/slots/slot_errors.hpp"
+#include "base/iso8601.hpp"
+
+namespace sluice::postgres {
+namespace {
+
+using std::chrono::milliseconds;
+using std::chrono::steady_clock;
+
+constexpr milliseconds kPatience{2000};  // For windows that others hold, and for a server that is away.
+constexpr milliseconds kPause{5};
+
+// A lock was not given in time, or had to be taken away: because of one member of the batch.
+bool blames_a_member(const Failure& failure) {
+    return failure.sqlstate == "55P03" || failure.sqlstate == "40P01";
+}
+
+std::vector<Candidate*> undecided(std::span<Candidate*> group) {
+    std::vector<Candidate*> rest;
+    std::ranges::copy_if(group, std::back_inserter(rest),
+                         [](const Candidate* candidate) { return !candidate->outcome; });
+    return rest;
+}
+
+void refuse_rest(std::span<Candidate*> group, const SlotError& error) {
+    for (Candidate* candidate : group) {
+        if (!candidate->outcome) {
+            candidate->outcome = SlotOutcome{Unexpected{error}};
+        }
+    }
+}
+
+// What is told to those whose patience is over.
+SlotError last_word(const std::optional<Failure>& failure) {
+    const bool away = failure && !blames_a_member(*failure);
+    return away ? store_unavailable() : contended();
+}
+
+bool is_refused(const Candidate& candidate) { return candidate.outcome && !candidate.outcome->has_value(); }
+
+bool is_new(const Candidate& candidate) {
+    return !candidate.outcome || (candidate.outcome->has_value() && !(*candidate.outcome)->repeated);
+}
+
+std::vector<Candidate*> pointers_to(std::vector<Candidate>& candidates) {
+    std::vector<Candidate*> pointers;
+    pointers.reserve(candidates.size());
+    for (Candidate& candidate : candidates) {
+        pointers.push_back(&candidate);
+    }
+    return pointers;
+}
+
+}  // namespace
+
+std::vector<SlotOutcome> BatchAssigner::assign_each(std::span<const AssignSlot* const> events) {
+    std::vector<Candidate> candidates;
+    candidates.reserve(events.size());
+    for (const AssignSlot* event : events) {
+        candidates.push_back({event, nullptr, std::nullopt});
+    }
+    // Equal events are decided one after the other: the second finds what the first was given.
+    std::vector<Candidate*> waiting = pointers_to(candidates);
+    while (!waiting.empty()) {
+        std::unordered_set<std::string_view> seen;
+        const auto repeated = std::stable_partition(
+            waiting.begin(), waiting.end(),
+            [&](const Candidate* one) { return seen.insert(one->command->event_id.text()).second; });
+        decide({waiting.begin(), repeated}, steady_clock::now() + kPatience);
+        waiting.erase(waiting.begin(), repeated);
+    }
+    std::vector<SlotOutcome> outcomes;
+    outcomes.reserve(candidates.size());
+    for (Candidate& candidate : candidates) {
+        outcomes.push_back(std::move(*candidate.outcome));
+    }
+    return outcomes;
+}
+
+AllOutcome BatchAssigner::assign_all(std::span<const AssignSlot> events) {
+    std::vector<Candidate> candidates;
+    std::unordered_map<std::string_view, std::size_t> first;  // The candidate of each event.
+    for (const AssignSlot& event : events) {
+        if (first.try_emplace(event.event_id.text(), candidates.size()).second) {
+            candidates.push_back({&event, nullptr, std::nullopt});
+        }
+    }
+    std::vector<Candidate*> group = pointers_to(candidates);
+    decide_all(group, steady_clock::now() + kPatience);
+    if (const auto refused = std::ranges::find_if(candidates, is_refused); refused != candidates.end()) {
+        return Unexpected{AllRefused{refused->command->event_id, refused->outcome->error()}};
+    }
+    std::vector<Granted> granted;
+    for (const AssignSlot& event : events) {
+        const Candidate& candidate = candidates[first.at(event.event_id.text())];
+        SlotOutcome outcome = *candidate.outcome;
+        if (outcome && candidate.command != &event) {
+            outcome = answer_known(outcome->slot, candidate.command->config_name, event, bodies_);
+        }
+        if (!outcome) {
+            return Unexpected{AllRefused{event.event_id, std::move(outcome).error()}};
+        }
+        granted.push_back(std::move(*outcome));
+    }
+    return granted;
+}
+
+void BatchAssigner::decide(Group group, SteadyTime deadline) {
+    std::optional<Failure> failure;
+    for (;;) {
+        std::vector<Candidate*> rest = undecided(group);
+        if (rest.empty()) {
+            return;
+        }
+        if (steady_clock::now() >= deadline) {
+            refuse_rest(rest, last_word(failure));
+            return;
+        }
+        failure.reset();
+        if (const auto tried = attempt(rest, Completeness::AsManyAsFit, deadline); !tried) {
+            failure = tried.error();
+            if (blames_a_member(*failure) && rest.size() > 1) {
+                decide_halves(rest, deadline);
+                return;
+            }
+        }
+        if (undecided(rest).size() == rest.size()) {
+            std::this_thread::sleep_for(kPause);
+        }
+    }
+}
+
+void BatchAssigner::decide_halves(Group group, SteadyTime deadline) {
+    const std::size_t half = group.size() / 2;
+    decide(group.first(half), deadline);
+    // The first half may have waited for long; the second has not.
+    decide(group.subspan(half), std::max(deadline, steady_clock::now() + kPatience));
+}
+
+void BatchAssigner::decide_all(Group group, SteadyTime deadline) {
+    std::optional<Failure> failure;
+    do {
+        for (Candidate* candidate : group) {
+            *candidate = {candidate->command, nullptr, std::nullopt};
+        }
+        failure.reset();
+        if (const auto tried = attempt(group, Completeness::AllOrNone, deadline); !tried) {
+            failure = tried.error();
+        }
+        const bool refused = std::ranges::any_of(
+            group, is_refused, [](Candidate * one) -> auto& { return *one; });
+        if (refused || undecided(group).empty()) {
+            return;
+        }
+        std::this_thread::sleep_for(kPause);
+    } while (steady_clock::now() < deadline);
+    refuse_rest(group, last_word(failure));
+}
+
+Result<void, Failure> BatchAssigner::attempt(Group group, Completeness completeness, SteadyTime deadline) {
+    if (const auto resolved = resolve_configs(group); !resolved) {
+        return resolved;
+    }
+    Random random = fresh_random();
+    std::optional<BatchAttempt::Report> report;
+    {
+        BatchAttempt one{{parts_.mirror, random, parts_.world.clock.now(), bodies_, completeness}, group};
+        const auto lease = parts_.pool.take(deadline);
+        if (!lease) {
+            return Unexpected{lease.error()};
+        }
+        auto run = one.run(**lease);
+        if (!run) {
+            return Unexpected{std::move(run).error()};
+        }
+        report = std::move(*run);
+    }  // The windows are free again before anything else is done.
+    if (const auto followed = follow_up(*report); !followed) {
+        return followed;
+    }
+    return report->configs_changed ? Result<void, Failure>{} : refuse_exhausted(group, completeness);
+}
+
+Result<void, Failure> BatchAssigner::resolve_configs(Group group) {
+    std::map<ConfigName, ConfigRef> resolved;
+    for (Candidate* candidate : group) {
+        const ConfigName& name = candidate->command->config_name;
+        auto found = resolved.find(name);
+        if (found == resolved.end()) {
+            auto active = parts_.configs.active(name);
+            if (!active) {
+                return Unexpected{std::move(active).error()};
+            }
+            found = resolved.emplace(name, std::move(*active)).first;
+        }
+        candidate->config = found->second;
+        candidate->believed_full = false;
+    }
+    return {};
+}
+
+Result<void, Failure> BatchAssigner::follow_up(const BatchAttempt::Report& report) {
+    if (report.configs_changed) {
+        parts_.configs.flush();
+    }
+    if (report.held_by_others) {
+        parts_.world.metrics.contended();
+    }
+    for (const auto& [pool, windows] : report.missing) {
+        if (!report.needs_missing) {
+            parts_.provisioner.provision_soon(pool, windows);
+        } else if (const auto provisioned = parts_.provisioner.provision(pool, windows); !provisioned) {
+            return Unexpected{provisioned.error()};
+        }
+    }
+    return {};
+}
+
+Result<void, Failure> BatchAssigner::refuse_exhausted(Group group, Completeness completeness) {
+    const auto full = [](const Candidate* candidate) {
+        return !candidate->outcome && candidate->believed_full;
+    };
+    if (std::ranges::none_of(group, full)) {
+        return {};
+    }
+    std::map<PoolName, PoolWindows> fresh;
+    for (Candidate* candidate : group) {
+        const bool takes = completeness == Completeness::AllOrNone && is_new(*candidate);
+        if (!takes && !full(candidate)) {
+            continue;
+        }
+        const SlotPolicy policy = candidate->config->policy();
+        const SlotAsk& ask = candidate->command->ask;
+        const PoolName& pool = candidate->config->terms.pool;
+        PoolWindows& windows =
+            fresh.try_emplace(pool, parts_.source_of(pool, policy.grid.size())).first->second;
+        const auto window = find_window(policy, ask, windows);
+        if (windows.failure()) {
+            return Unexpected{Failure{"08006", windows.failure()->what, true}};
+        }
+        if (!window) {
+            candidate->outcome = SlotOutcome{Unexpected{no_room(policy, ask)}};
+        } else if (takes) {
+            windows.add(*window, ask.weight);
+        } else {
+            parts_.mirror.learn(pool, *window, windows.held(*window));
+        }
+    }
+    return {};
+}
+
+Random BatchAssigner::fresh_random() {
+    const std::lock_guard lock{mutex_};
+    return Random{seeds_.next()};
+}
+
+}  // namespace sluice::postgres

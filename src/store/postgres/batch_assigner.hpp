@@ -1,0 +1,62 @@
+#pragma once
+
+#include <mutex>
+
+#include "app/slots/slot_ledger.hpp"
+#include "store/postgres/batch_attempt.hpp"
+#include "store/postgres/config_reader.hpp"
+#include "store/postgres/provisioner.hpp"
+
+namespace sluice::postgres {
+
+// Assigns slots in batches: attempts, until every event has its answer or patience is over. Windows that
+// others hold are passed over, and waited for only when there is nothing else; a batch that fails because of
+// one member is tried in halves, so that nobody gets another's error; an attempt whose outcome is unknown is
+// made again, which finds what was stored.
+// Thread safety: all of it; every call works on a connection of its own.
+class BatchAssigner {
+public:
+    struct Parts {
+        ConnectionPool& pool;
+        ConfigReader& configs;
+        WindowMirror& mirror;
+        Provisioner& provisioner;
+        LedgerWorld world;
+        WindowMirror::SourceOf source_of;
+    };
+    BatchAssigner(Parts parts, Bodies bodies, std::uint64_t seed)
+        : parts_{std::move(parts)}, bodies_{bodies}, seeds_{seed} {}
+
+    // One outcome per event, in order.
+    std::vector<SlotOutcome> assign_each(std::span<const AssignSlot* const> events);
+
+    // All of them, or none.
+    AllOutcome assign_all(std::span<const AssignSlot> events);
+
+private:
+    using SteadyTime = std::chrono::steady_clock::time_point;
+    using Group = std::span<Candidate*>;
+
+    // Decides all of the group, each event for itself.
+    void decide(Group group, SteadyTime deadline);
+    void decide_halves(Group group, SteadyTime deadline);
+    // Decides the group as one.
+    void decide_all(Group group, SteadyTime deadline);
+    // One attempt, and what follows from it. A failure has decided nothing of what it left undecided.
+    Result<void, Failure> attempt(Group group, Completeness completeness, SteadyTime deadline);
+    Result<void, Failure> resolve_configs(Group group);
+    Result<void, Failure> follow_up(const BatchAttempt::Report& report);
+
+    // Refuses those for whom every window within reach is truly full, and tells the mirror where it erred.
+    // With AllOrNone each takes its place from those behind it.
+    Result<void, Failure> refuse_exhausted(Group group, Completeness completeness);
+
+    Random fresh_random();
+
+    const Parts parts_;
+    const Bodies bodies_;
+    std::mutex mutex_;
+    Random seeds_;  // Guarded by mutex_.
+};
+
+}  // namespace sluice::postgres

@@ -1,0 +1,112 @@
+#include "store/postgres/function_assigner.hpp"
+
+#include <thread>
+
+#include "app/slots/slot_errors.hpp"
+#include "store/postgres/slot_rows.hpp"
+
+namespace sluice::postgres {
+namespace {
+
+using std::chrono::steady_clock;
+
+constexpr std::chrono::milliseconds kPatience{2000};
+constexpr std::chrono::milliseconds kPause{20};
+
+constexpr Statement kTakeSlot{
+    "take_slot", "select " SLUICE_SLOT_COLUMNS
+                 ", taken.repeated from sluice.take_slot($1, $2, $3, $4, $5, sluice.from_ms($6)) taken,"
+                 " lateral (select (taken.slot).*) d"
+                 " join rl_event_wndw_config c on c.rl_wndw_config_id = d.rl_wndw_config_id"};
+
+Parameters parameters_of(const AssignSlot& event, Instant now) {
+    Parameters parameters;
+    parameters.add(event.event_id.text())
+        .add(event.config_name.text())
+        .add(to_ms(event.ask.requested))
+        .add(std::int64_t{event.ask.weight});
+    event.ask.max_delay ? parameters.add(event.ask.max_delay->count()) : parameters.add_null();
+    return parameters.add(to_ms(now));
+}
+
+}  // namespace
+
+std::vector<SlotOutcome> FunctionAssigner::assign_each(std::span<const AssignSlot* const> events) {
+    Attempted outcomes(events.size());
+    const auto deadline = steady_clock::now() + kPatience;
+    const auto is_open = [](const auto& outcome) { return !outcome; };
+    attempt(events, outcomes);
+    while (std::ranges::any_of(outcomes, is_open) && steady_clock::now() < deadline) {
+        std::this_thread::sleep_for(kPause);
+        attempt(events, outcomes);
+    }
+    std::vector<SlotOutcome> result;
+    result.reserve(events.size());
+    for (auto& outcome : outcomes) {
+        result.push_back(outcome ? std::move(*outcome) : SlotOutcome{Unexpected{store_unavailable()}});
+    }
+    return result;
+}
+
+void FunctionAssigner::attempt(std::span<const AssignSlot* const> events, Attempted& outcomes) {
+    const auto lease = pool_.take(steady_clock::now() + kConnectionPatience);
+    if (!lease) {
+        return;
+    }
+    std::vector<std::size_t> sent;
+    for (std::size_t i = 0; i < events.size(); ++i) {
+        if (!outcomes[i]) {
+            (*lease)->queue(kTakeSlot, parameters_of(*events[i], clock_.now()));
+            sent.push_back(i);
+        }
+    }
+    const auto replies = (*lease)->flush_each();
+    for (std::size_t i = 0; i < sent.size(); ++i) {
+        outcomes[sent[i]] = outcome_of(*events[sent[i]], replies[i]);
+    }
+}
+
+std::optional<SlotOutcome> FunctionAssigner::outcome_of(const AssignSlot& event,
+                                                        const Result<Rows, Failure>& rows) {
+    if (!rows) {
+        // Asking again finds what was stored, if it was.
+        const bool again = rows.error().connection_lost || rows.error().outcome_unknown;
+        return again ? std::nullopt : std::optional{refusal_of(event, rows.error())};
+    }
+    auto stored = rows->empty() ? std::nullopt : read_slot(*rows, 0);
+    if (!stored) {
+        return SlotOutcome{Unexpected{store_unavailable()}};
+    }
+    if (rows->boolean(0, kSlotColumns).value_or(true)) {
+        return answer_known(stored->slot, stored->config_name, event, bodies_);
+    }
+    const auto config = configs_.active(event.config_name);
+    const Duration size = config && *config ? (*config)->terms.window_size : Duration{1};
+    const auto depth = (stored->slot.window_start -
+                        WindowGrid{size}.start_of(WindowGrid{size}.index_of(event.ask.requested))) /
+                       size;
+    return SlotOutcome{Granted{std::move(stored->slot), false, depth}};
+}
+
+SlotOutcome FunctionAssigner::refusal_of(const AssignSlot& event, const Failure& failure) {
+    const std::string& code = failure.sqlstate;
+    if (code == "SL404") {
+        return Unexpected{unknown_config(event.config_name)};
+    }
+    if (code == "SL410") {
+        return Unexpected{event_cancelled(event.event_id)};
+    }
+    if (code == "SL409" || code == "55P03" || code == "40P01") {
+        return Unexpected{contended()};
+    }
+    const auto config = configs_.active(event.config_name);
+    if (config && *config && code == "SL503") {
+        return Unexpected{no_room((*config)->policy(), event.ask)};
+    }
+    if (config && *config && code == "SL400") {
+        return Unexpected{weight_above_cap(**config)};
+    }
+    return Unexpected{store_unavailable()};
+}
+
+}  // namespace sluice::postgres

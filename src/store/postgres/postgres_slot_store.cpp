@@ -1,0 +1,528 @@
+#include "store/postgres/postgres_slot_store.hpp"
+
+#include <charconv>
+#include <thread>
+
+#include "app/slots/slot_errors.hpp"
+#include "base/iso8601.hpp"
+#include "store/postgres/batch_assigner.hpp"
+#include "store/postgres/function_assigner.hpp"
+#include "store/postgres/housekeeper.hpp"
+#include "store/postgres/notification_listener.hpp"
+#include "store/postgres/slot_schema.hpp"
+#include "store/postgres/window_counts_reader.hpp"
+
+namespace sluice {
+namespace {
+
+using namespace postgres;
+using std::chrono::milliseconds;
+using std::chrono::steady_clock;
+
+constexpr std::string_view kConfigComponent = "RateLimitConfigRepository";
+constexpr milliseconds kPatience{2000};
+constexpr milliseconds kPause{5};
+
+constexpr Statement kFindSlot{"find_slot", "select " SLUICE_SLOT_COLUMNS
+                                           " from rl_event_slot_dtl d"
+                                           " join rl_event_wndw_config c"
+                                           " on c.rl_wndw_config_id = d.rl_wndw_config_id"
+                                           " where d.event_id = $1"};
+constexpr Statement kFindPast{"find_past", "select " SLUICE_SLOT_COLUMNS
+                                           " from sluice.slot_past d"
+                                           " join rl_event_wndw_config c"
+                                           " on c.rl_wndw_config_id = d.rl_wndw_config_id"
+                                           " where d.event_id = $1 order by d.revision_no"};
+constexpr Statement kConfigHistory{"config_history",
+                                   "select " SLUICE_CONFIG_COLUMNS
+                                   " from rl_event_wndw_config c where c.wndw_config_nm = $1"
+                                   " order by c.config_no desc"};
+constexpr Statement kPutConfig{"put_config",
+                               "select " SLUICE_CONFIG_COLUMNS
+                               ", put.replaced_cap"
+                               " from sluice.put_config($1, $2, $3, $4, $5, $6, $7, sluice.from_ms($8)) put,"
+                               " lateral (select (put.version).*) c"};
+constexpr Statement kFlush{"flush", "select pg_notify('sluice', 'flush ' || $1::bigint)"};
+
+#define SLUICE_CHANGED_SLOT(call)                                                                     \
+    "select " SLUICE_SLOT_COLUMNS                                                                     \
+    ", changed.repeated, (changed.freed).pool_nm, (changed.freed).window_ms, (changed.freed).slot_ct" \
+    " from sluice." call                                                                              \
+    " changed, lateral (select (changed.slot).*) d"                                                   \
+    " join rl_event_wndw_config c on c.rl_wndw_config_id = d.rl_wndw_config_id"
+constexpr Statement kCancel{"cancel_slot", SLUICE_CHANGED_SLOT("cancel_slot($1, sluice.from_ms($2))")};
+constexpr Statement kMove{"move_slot", SLUICE_CHANGED_SLOT("move_slot($1, $2, sluice.from_ms($3))")};
+#undef SLUICE_CHANGED_SLOT
+
+class Store final : public PostgresSlotStore {
+public:
+    Store(const PoolSettings& settings, const PostgresSlotOptions& options, LedgerWorld world,
+          PoolMetrics& pool_metrics)
+        : options_{options},
+          world_{world},
+          bodies_{options.ledger.strict ? Bodies::MustAgree : Bodies::FirstWins},
+          node_{static_cast<std::int64_t>(Random{options.ledger.seed}.next() >> 1U)},
+          pool_{settings, world.log, pool_metrics},
+          configs_{pool_,
+                   ConfigCache{options.ledger.config_cache_ttl, world.clock, world.metrics, world.log}},
+          source_of_{counts_reader(pool_)},
+          mirror_{source_of_},
+          provisioner_{pool_, world.log},
+          batches_{{pool_, configs_, mirror_, provisioner_, world, source_of_}, bodies_, options.ledger.seed},
+          functions_{pool_, configs_, world.clock, bodies_},
+          housekeeper_{pool_, world.clock, world.log},
+          listener_{settings.connect,
+                    world.log,
+                    {[this](const std::string& said) { heed(said); },
+                     [this] {
+                         configs_.flush();
+                         mirror_.forget_all();
+                     }}} {}
+
+    std::vector<SlotReply> execute(std::span<const SlotCommand> commands) override {
+        std::vector<SlotReply> replies;
+        replies.reserve(commands.size());
+        while (replies.size() < commands.size()) {
+            const auto rest = commands.subspan(replies.size());
+            if (const std::size_t singles = leading_singles(rest); singles > 0) {
+                assign_singles(rest.first(singles), replies);
+            } else {
+                replies.push_back(std::visit([this](const auto& one) { return run(one); }, rest.front()));
+            }
+        }
+        return replies;
+    }
+
+    Result<SlotStory, SlotError> find(const EventId& event_id) override {
+        const auto lease = take_connection();
+        if (!lease) {
+            return Unexpected{store_unavailable()};
+        }
+        (*lease)->queue(kFindSlot, Parameters{}.add(event_id.text()));
+        (*lease)->queue(kFindPast, Parameters{}.add(event_id.text()));
+        const auto rows = (*lease)->flush();
+        if (!rows) {
+            return Unexpected{unavailable(rows.error())};
+        }
+        if (rows->front().empty()) {
+            return Unexpected{unknown_event(event_id)};
+        }
+        auto stored = read_slot(rows->front(), 0);
+        if (!stored) {
+            return Unexpected{store_unavailable()};
+        }
+        SlotStory story{std::move(stored->slot), std::move(stored->config_name), {}};
+        for (std::size_t i = 0; i < rows->back().size(); ++i) {
+            if (auto past = read_slot(rows->back(), i)) {
+                story.past.push_back(std::move(past->slot));
+            }
+        }
+        return story;
+    }
+
+    Result<Slot, SlotError> quote(const QuoteRequest& request) override {
+        if (request.event_id) {
+            auto known = find(*request.event_id);
+            if (known && known->slot.state == SlotState::Cancelled) {
+                return Unexpected{event_cancelled(*request.event_id)};
+            }
+            if (known) {
+                return std::move(known->slot);
+            }
+            if (known.error().fault != SlotFault::UnknownEvent) {
+                return Unexpected{std::move(known).error()};
+            }
+        }
+        const auto config = active(request.config_name);
+        if (!config) {
+            return Unexpected{config.error()};
+        }
+        return quote_new(request, **config);
+    }
+
+    Result<WindowReport, SlotError> windows(const ConfigName& name, TimeRange range) override {
+        const auto config = active(name);
+        if (!config) {
+            return Unexpected{config.error()};
+        }
+        const WindowGrid grid = (*config)->policy().grid;
+        const WindowIndex first = grid.index_of(range.from);
+        const WindowIndex end = range.to > range.from ? grid.index_of(range.to - Duration{1}) + 1 : first;
+        if (end - first > static_cast<WindowIndex>(kWindowsReportedMax)) {
+            return Unexpected{range_too_large()};
+        }
+        PoolWindows counts{source_of_((*config)->terms.pool, grid.size())};
+        WindowReport report{(*config)->terms.max_per_window, {}};
+        for (WindowIndex index = first; index < end; ++index) {
+            report.windows.push_back({grid.start_of(index), counts.held(index)});
+        }
+        if (counts.failure()) {
+            return Unexpected{store_unavailable()};
+        }
+        return report;
+    }
+
+    Result<ConfigVersion, SlotError> put_config(const ConfigDraft& draft) override {
+        Parameters parameters;
+        parameters.add(draft.name.text())
+            .add(std::int64_t{draft.max_per_window})
+            .add(draft.window_size.count())
+            .add(format_duration(draft.window_size))
+            .add(draft.pool.text());
+        draft.max_lookahead ? parameters.add(*draft.max_lookahead) : parameters.add_null();
+        parameters.add(std::int64_t{options_.windows_in_chunk}).add(to_ms(world_.clock.now()));
+        const auto rows = insist(kPutConfig, parameters);
+        if (!rows) {
+            return Unexpected{config_refusal(draft, rows.error())};
+        }
+        auto version = rows->empty() ? std::nullopt : read_config(*rows, 0);
+        if (!version) {
+            return Unexpected{store_unavailable()};
+        }
+        configs_.put(*version);
+        const std::string before = rows->is_null(0, 8) ? "none" : std::string{rows->text(0, 8)};
+        world_.log.write(LogLevel::Info, kConfigComponent,
+                         "Config updated: " + draft.name.text() + " maxPerWindow=" + before + "->" +
+                             std::to_string(draft.max_per_window));
+        return std::move(*version);
+    }
+
+    Result<ConfigVersion, SlotError> active_config(const ConfigName& name) override {
+        const auto config = active(name);
+        if (!config) {
+            return Unexpected{config.error()};
+        }
+        return **config;
+    }
+
+    Result<std::vector<ConfigVersion>, SlotError> config_history(const ConfigName& name) override {
+        const auto lease = take_connection();
+        if (!lease) {
+            return Unexpected{store_unavailable()};
+        }
+        const auto rows = (*lease)->run(kConfigHistory, Parameters{}.add(name.text()));
+        if (!rows) {
+            return Unexpected{unavailable(rows.error())};
+        }
+        std::vector<ConfigVersion> versions;
+        for (std::size_t i = 0; i < rows->size(); ++i) {
+            if (auto version = read_config(*rows, i)) {
+                versions.push_back(std::move(*version));
+            }
+        }
+        if (versions.empty()) {
+            return Unexpected{unknown_config(name)};
+        }
+        return versions;
+    }
+
+    void flush_config_cache() override {
+        configs_.flush();
+        if (const auto lease = take_connection()) {
+            if (const auto told = (*lease)->run(kFlush, Parameters{}.add(node_)); !told) {
+                log_trouble(told.error());
+            }
+        }
+    }
+
+    bool available() override { return pool_.ready(); }
+
+    PoolFigures pool_figures() const override { return pool_.figures(); }
+
+    // Waits for the first connections.
+    Result<void, Failure> reach() {
+        const auto lease = take_connection();
+        if (!lease || !listener_.wait_until_listening(kPatience)) {
+            return Unexpected{lease ? Failure{"08006", "no news can be listened to"} : lease.error()};
+        }
+        return {};
+    }
+
+private:
+    // How many commands at the front ask for one slot each.
+    static std::size_t leading_singles(std::span<const SlotCommand> commands) {
+        const auto end = std::ranges::find_if(commands, [](const SlotCommand& command) {
+            return !std::holds_alternative<AssignSlot>(command);
+        });
+        return static_cast<std::size_t>(end - commands.begin());
+    }
+
+    void assign_singles(std::span<const SlotCommand> commands, std::vector<SlotReply>& replies) {
+        std::vector<const AssignSlot*> events;
+        events.reserve(commands.size());
+        for (const SlotCommand& command : commands) {
+            events.push_back(std::get_if<AssignSlot>(&command));
+        }
+        for (SlotOutcome& outcome : assign_each(events)) {
+            replies.emplace_back(std::move(outcome));
+        }
+    }
+
+    std::vector<SlotOutcome> assign_each(std::span<const AssignSlot* const> events) {
+        std::vector<SlotOutcome> outcomes;
+        outcomes.reserve(events.size());
+        while (!events.empty()) {
+            const auto part = events.first(std::min(events.size(), options_.batch_max));
+            auto decided =
+                options_.way == AssignWay::Batch ? batches_.assign_each(part) : functions_.assign_each(part);
+            std::ranges::move(decided, std::back_inserter(outcomes));
+            events = events.subspan(part.size());
+        }
+        return outcomes;
+    }
+
+    SlotReply run(const AssignSlot& command) {
+        const AssignSlot* one = &command;
+        return std::move(assign_each({&one, 1}).front());
+    }
+    SlotReply run(const AssignEach& command) {
+        std::vector<const AssignSlot*> events;
+        for (const AssignSlot& event : command.events) {
+            events.push_back(&event);
+        }
+        return assign_each(events);
+    }
+    SlotReply run(const AssignAll& command) { return batches_.assign_all(command.events); }
+
+    SlotReply run(const CancelSlot& command) {
+        return change(command.event_id, kCancel,
+                      Parameters{}.add(command.event_id.text()).add(to_ms(world_.clock.now())));
+    }
+    SlotReply run(const MoveSlot& command) {
+        auto outcome = change(command.event_id, kMove,
+                              Parameters{}
+                                  .add(command.event_id.text())
+                                  .add(to_ms(command.requested))
+                                  .add(to_ms(world_.clock.now())));
+        if (!outcome && outcome.error().fault == SlotFault::Exhausted) {
+            outcome = explain_exhausted_move(command, std::move(outcome));
+        }
+        return outcome;
+    }
+
+    SlotOutcome change(const EventId& event_id, const Statement& statement, const Parameters& parameters) {
+        const auto rows = insist(statement, parameters);
+        if (!rows) {
+            return Unexpected{change_refusal(event_id, rows.error())};
+        }
+        auto stored = rows->empty() ? std::nullopt : read_slot(*rows, 0);
+        if (!stored) {
+            return Unexpected{store_unavailable()};
+        }
+        // This node's next request must find the room; the others are told by the server.
+        if (const auto pool = PoolName::make(rows->text(0, kSlotColumns + 1))) {
+            mirror_.learn_room(*pool, Instant{Duration{rows->number(0, kSlotColumns + 2).value_or(0)}},
+                               static_cast<Places>(rows->number(0, kSlotColumns + 3).value_or(0)));
+        }
+        return Granted{std::move(stored->slot), rows->boolean(0, kSlotColumns).value_or(false)};
+    }
+
+    static SlotError change_refusal(const EventId& event_id, const Failure& failure) {
+        if (failure.sqlstate == "SL405") {
+            return unknown_event(event_id);
+        }
+        if (failure.sqlstate == "SL410") {
+            return event_cancelled(event_id);
+        }
+        if (failure.sqlstate == "SL503") {
+            return {SlotFault::Exhausted, failure.message};
+        }
+        if (failure.sqlstate == "SL400") {
+            return {SlotFault::WeightAboveCap, failure.message};
+        }
+        return is_contention(failure) ? contended() : store_unavailable();
+    }
+
+    SlotOutcome explain_exhausted_move(const MoveSlot& command, SlotOutcome refused) {
+        const auto story = find(command.event_id);
+        if (!story) {
+            return refused;
+        }
+        const auto config = active(story->config_name);
+        if (!config) {
+            return refused;
+        }
+        return Unexpected{
+            no_room((*config)->policy(), {command.requested, story->slot.weight, story->slot.max_delay})};
+    }
+
+    Result<Slot, SlotError> quote_new(const QuoteRequest& request, const ConfigVersion& config) {
+        if (request.ask.weight > config.terms.max_per_window) {
+            return Unexpected{weight_above_cap(config)};
+        }
+        const SlotPolicy policy = config.policy();
+        PoolWindows counts{source_of_(config.terms.pool, policy.grid.size())};
+        const auto window = find_window(policy, request.ask, counts);
+        if (counts.failure()) {
+            return Unexpected{store_unavailable()};
+        }
+        if (!window) {
+            return Unexpected{no_room(policy, request.ask)};
+        }
+        static const EventId kNobody = *EventId::make("quote");
+        return Slot{request.event_id.value_or(kNobody),
+                    config.id,
+                    request.ask.requested,
+                    policy.grid.start_of(*window),
+                    earliest_in(policy, request.ask, *window),
+                    request.ask.weight,
+                    request.ask.max_delay};
+    }
+
+    static SlotError config_refusal(const ConfigDraft& draft, const Failure& failure) {
+        Duration::rep size = 0;
+        std::from_chars(failure.message.data(), failure.message.data() + failure.message.size(), size);
+        if (failure.sqlstate == "SLPWS") {
+            return pool_has_other_size(draft.pool, Duration{size});
+        }
+        if (failure.sqlstate == "SLWSU") {
+            return window_size_in_use(draft.pool, Duration{size});
+        }
+        if (failure.sqlstate == "23514") {
+            return recut_overflows();
+        }
+        return is_contention(failure) ? contended() : store_unavailable();
+    }
+
+    static bool is_contention(const Failure& failure) {
+        return failure.sqlstate == "SL409" || failure.sqlstate == "55P03" || failure.sqlstate == "40P01";
+    }
+
+    // Runs a statement that may be run again, until it is neither contended nor of unknown outcome.
+    Result<Rows, Failure> insist(const Statement& statement, const Parameters& parameters) {
+        const auto deadline = steady_clock::now() + kPatience;
+        for (;;) {
+            auto lease = take_connection();
+            auto rows = lease ? (*lease)->run(statement, parameters)
+                              : Result<Rows, Failure>{Unexpected{lease.error()}};
+            const bool again = !rows && (is_contention(rows.error()) || rows.error().connection_lost ||
+                                         rows.error().outcome_unknown);
+            if (!again || steady_clock::now() >= deadline) {
+                if (!rows) {
+                    log_trouble(rows.error());
+                }
+                return rows;
+            }
+            std::this_thread::sleep_for(kPause);
+        }
+    }
+
+    Result<ConfigRef, SlotError> active(const ConfigName& name) {
+        auto config = configs_.active(name);
+        if (!config) {
+            return Unexpected{unavailable(config.error())};
+        }
+        if (*config == nullptr) {
+            return Unexpected{unknown_config(name)};
+        }
+        return std::move(*config);
+    }
+
+    Result<Lease, Failure> take_connection() { return pool_.take(steady_clock::now() + kConnectionPatience); }
+
+    SlotError unavailable(const Failure& failure) {
+        log_trouble(failure);
+        return store_unavailable();
+    }
+
+    void log_trouble(const Failure& failure) {
+        if (!failure.sqlstate.starts_with("SL")) {
+            world_.log.write(LogLevel::Warn, "PostgresSlotStore",
+                             failure.message + " (" + failure.sqlstate + ")");
+        }
+    }
+
+    // What other nodes, and this one, have said.
+    void heed(const std::string& said) {
+        std::string_view rest = said;
+        const auto word = [&rest] {
+            const std::size_t space = std::min(rest.find(' '), rest.size());
+            const std::string_view found = rest.substr(0, space);
+            rest.remove_prefix(std::min(space + 1, rest.size()));
+            return found;
+        };
+        const auto number = [&word] {
+            std::int64_t value = 0;
+            const std::string_view digits = word();
+            std::from_chars(digits.data(), digits.data() + digits.size(), value);
+            return value;
+        };
+        const std::string_view kind = word();
+        if (kind == "room") {
+            const Instant start{Duration{number()}};
+            const auto places = static_cast<Places>(number());
+            if (const auto pool = PoolName::make(rest)) {
+                mirror_.learn_room(*pool, start, places);
+            }
+        } else if (kind == "recut") {
+            if (const auto pool = PoolName::make(rest)) {
+                mirror_.forget(*pool);
+            }
+        } else if (kind == "config") {
+            const auto newest = ConfigId{static_cast<std::uint32_t>(number())};
+            if (const auto name = ConfigName::make(rest)) {
+                configs_.heed_version(*name, newest);
+            }
+        } else if (kind == "flush" && number() != node_) {
+            configs_.flush();
+        }
+    }
+
+    const PostgresSlotOptions options_;
+    const LedgerWorld world_;
+    const Bodies bodies_;
+    const std::int64_t node_;  // Tells what this node said from what others said.
+    ConnectionPool pool_;
+    ConfigReader configs_;
+    const WindowMirror::SourceOf source_of_;
+    WindowMirror mirror_;
+    Provisioner provisioner_;
+    BatchAssigner batches_;
+    FunctionAssigner functions_;
+    Housekeeper housekeeper_;
+    NotificationListener listener_;  // Last: what it hears goes to all of the above.
+};
+
+}  // namespace
+
+Result<std::unique_ptr<PostgresSlotStore>, std::string> open_postgres_slot_store(
+    const PoolSettings& settings, const PostgresSlotOptions& options, LedgerWorld world,
+    PoolMetrics& pool_metrics) {
+    auto connection = Connection::open(migration_settings(settings.connect));
+    if (!connection) {
+        return Unexpected{"PostgreSQL cannot be reached: " + connection.error().message};
+    }
+    const auto ready = options.migrate ? migrate_slots(**connection) : check_slots_migrated(**connection);
+    if (!ready) {
+        return Unexpected{ready.error().message};
+    }
+    auto store = std::make_unique<Store>(settings, options, world, pool_metrics);
+    if (const auto reached = store->reach(); !reached) {
+        return Unexpected{"PostgreSQL cannot be reached: " + reached.error().message};
+    }
+    return std::unique_ptr<PostgresSlotStore>{std::move(store)};
+}
+
+Result<std::int64_t, std::string> examine_postgres_slots(const std::string& dsn, bool recount) {
+    constexpr Statement kDifferences{"differences",
+                                     "select count(*) from sluice.recount where counted <> recounted"};
+    ConnectSettings settings;
+    settings.dsn = dsn;
+    auto connection = Connection::open(migration_settings(settings));
+    if (!connection) {
+        return Unexpected{"PostgreSQL cannot be reached: " + connection.error().message};
+    }
+    if (const auto checked = check_slots_migrated(**connection); !checked) {
+        return Unexpected{checked.error().message};
+    }
+    if (!recount) {
+        return 0;
+    }
+    const auto rows = (*connection)->run(kDifferences);
+    if (!rows) {
+        return Unexpected{rows.error().message};
+    }
+    return rows->number(0, 0).value_or(-1);
+}
+
+}  // namespace sluice

@@ -1,0 +1,39 @@
+#pragma once
+
+#include <memory>
+
+#include "app/slots/slot_ledger.hpp"
+#include "store/postgres/connection_pool.hpp"
+
+namespace sluice {
+
+// Two equivalent ways to assign.
+enum class AssignWay {
+    Batch,     // Many events in a transaction, planned here.
+    Function,  // One event in a transaction, planned by the server.
+};
+
+struct PostgresSlotOptions {
+    LedgerOptions ledger;
+    AssignWay way = AssignWay::Batch;
+    std::size_t batch_max = 256;          // Events of one transaction.
+    std::int32_t windows_in_chunk = 100;  // Of pools that are made from now on.
+    bool migrate = true;
+};
+
+// A SlotStore on a PostgreSQL that any number of nodes share.
+class PostgresSlotStore : public SlotStore {
+public:
+    [[nodiscard]] virtual postgres::PoolFigures pool_figures() const = 0;
+};
+
+// Connects and sees to the schema. What is wrong is said in one sentence, and nothing was created.
+Result<std::unique_ptr<PostgresSlotStore>, std::string> open_postgres_slot_store(
+    const postgres::PoolSettings& settings, const PostgresSlotOptions& options, LedgerWorld world,
+    postgres::PoolMetrics& pool_metrics);
+
+// Looks at a schema without changing it. Gives the number of counters that differ from a recount, 0 when none
+// was asked for, or says what is wrong in one sentence.
+Result<std::int64_t, std::string> examine_postgres_slots(const std::string& dsn, bool recount);
+
+}  // namespace sluice

@@ -1,0 +1,51 @@
+#include "store/postgres/provisioner.hpp"
+
+#include "store/postgres/config_reader.hpp"
+
+namespace sluice::postgres {
+namespace {
+
+constexpr Statement kProvision{"provision", "select sluice.provision_windows($1, $2)"};
+
+}  // namespace
+
+Provisioner::Provisioner(ConnectionPool& pool, Log& log)
+    : pool_{pool}, log_{log}, thread_{[this](const std::stop_token& stop) { work(stop); }} {}
+
+Result<bool, Failure> Provisioner::provision(const PoolName& pool, const std::vector<std::int64_t>& windows) {
+    const auto lease = pool_.take(ConnectionPool::Clock::now() + kConnectionPatience);
+    if (!lease) {
+        return Unexpected{lease.error()};
+    }
+    const auto rows = (*lease)->run(kProvision, Parameters{}.add(pool.text()).add_numbers(windows));
+    if (!rows) {
+        return Unexpected{rows.error()};
+    }
+    return rows->boolean(0, 0).value_or(false);
+}
+
+void Provisioner::provision_soon(const PoolName& pool, std::vector<std::int64_t> windows) {
+    {
+        const std::lock_guard lock{mutex_};
+        waiting_.insert_or_assign(pool, std::move(windows));
+    }
+    wanted_.notify_one();
+}
+
+void Provisioner::work(const std::stop_token& stop) {
+    while (!stop.stop_requested()) {
+        std::map<PoolName, std::vector<std::int64_t>> wishes;
+        {
+            std::unique_lock lock{mutex_};
+            wanted_.wait(lock, stop, [this] { return !waiting_.empty(); });
+            wishes.swap(waiting_);
+        }
+        for (const auto& [pool, windows] : wishes) {
+            if (const auto done = provision(pool, windows); !done) {
+                log_.write(LogLevel::Debug, "Provisioner", "No counters ahead: " + done.error().message);
+            }
+        }
+    }
+}
+
+}  // namespace sluice::postgres

@@ -1,0 +1,37 @@
+#pragma once
+
+#include <condition_variable>
+#include <map>
+#include <mutex>
+#include <thread>
+#include <vector>
+
+#include "core/slots/slot.hpp"
+#include "store/postgres/connection_pool.hpp"
+
+namespace sluice::postgres {
+
+// Gives windows their counters, in whole chunks, in transactions of its own.
+// Thread safety: all of it.
+class Provisioner {
+public:
+    Provisioner(ConnectionPool& pool, Log& log);
+
+    // Windows by their start in milliseconds. False: another transaction is at it and has not ended.
+    Result<bool, Failure> provision(const PoolName& pool, const std::vector<std::int64_t>& windows);
+
+    // The same soon, in the background: nobody needs them yet.
+    void provision_soon(const PoolName& pool, std::vector<std::int64_t> windows);
+
+private:
+    void work(const std::stop_token& stop);
+
+    ConnectionPool& pool_;
+    Log& log_;
+    std::mutex mutex_;
+    std::condition_variable_any wanted_;
+    std::map<PoolName, std::vector<std::int64_t>> waiting_;  // Guarded by mutex_. The latest wish of each.
+    std::jthread thread_;                                    // Last: it uses all of the above.
+};
+
+}  // namespace sluice::postgres

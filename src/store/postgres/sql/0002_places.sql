@@ -1,0 +1,221 @@
+-- How a place in a window is found and locked, for one event at a time. The rules are those of the planner
+-- in src/core/slots; times are whole milliseconds since 1970 inside, so that both compute with the same
+-- numbers.
+--
+-- Locks, in this order: the pool (advisory, shared; a config change takes it exclusively), windows, chunks,
+-- events in byte order. Nothing is waited for while windows are held, but events. Advisory locks are of
+-- class 7301 for pools, 7302 for chunks that are being provisioned, 7303 for config changes.
+
+-- Rounded up: a slot is never before the time that was asked for.
+create function sluice.to_ms(moment timestamptz) returns bigint
+language sql immutable strict parallel safe
+return ceil(extract(epoch from moment) * 1000)::bigint;
+
+create function sluice.from_ms(ms bigint) returns timestamptz
+language sql immutable strict parallel safe
+return timestamptz '1970-01-01 00:00:00+00' + ms * interval '1 millisecond';
+
+-- Gives the windows of the chunk that starts at `chunk` their counters. False: another transaction is at
+-- it, and has not ended.
+create function sluice.provision(a_pool text, a_chunk bigint) returns boolean
+language plpgsql as $$
+declare
+    size bigint;
+    windows integer;
+begin
+    perform 1 from @tables@.rl_wndw_frontier_trk f
+    where f.pool_nm = a_pool and f.req_ts = sluice.from_ms(a_chunk);
+    if found then
+        return true;
+    end if;
+    if not pg_try_advisory_xact_lock(7302, hashtext(a_pool || ' ' || a_chunk)) then
+        return false;
+    end if;
+    select p.wndw_size_ms, p.chunk_ct into size, windows from sluice.pool p where p.pool_nm = a_pool;
+    insert into @tables@.rl_wndw_ct (pool_nm, wndw_strt_ts, slot_ct)
+    select a_pool, sluice.from_ms(a_chunk + number * size), 0
+    from generate_series(0, windows - 1) as number
+    on conflict do nothing;
+    insert into @tables@.rl_wndw_frontier_trk (pool_nm, req_ts, wndw_end_ts)
+    values (a_pool, sluice.from_ms(a_chunk), sluice.from_ms(a_chunk + windows * size))
+    on conflict do nothing;
+    return true;
+end
+$$;
+
+-- The first chunk of [a_from, a_until) that was not provisioned; null when all were. a_until null: no end.
+create function sluice.first_gap(a_pool text, a_from bigint, a_until bigint, a_chunk_ms bigint)
+returns bigint language plpgsql as $$
+declare
+    present bigint;
+    gap bigint;
+begin
+    select count(*) into present from @tables@.rl_wndw_frontier_trk f
+    where f.pool_nm = a_pool and f.req_ts >= sluice.from_ms(a_from)
+      and f.req_ts < coalesce(sluice.from_ms(a_until), 'infinity');
+    if present = (a_until - a_from) / a_chunk_ms then
+        return null;
+    end if;
+    select min(listed.expected) into gap
+    from (select sluice.to_ms(f.req_ts) as chunk,
+                 a_from + (row_number() over (order by f.req_ts) - 1) * a_chunk_ms as expected
+          from @tables@.rl_wndw_frontier_trk f
+          where f.pool_nm = a_pool and f.req_ts >= sluice.from_ms(a_from)) as listed
+    where listed.chunk <> listed.expected;
+    return coalesce(gap, a_from + present * a_chunk_ms);
+end
+$$;
+
+-- Raises what is known of a chunk's smallest counter. Whoever lowers a counter lowers the bound after it, so
+-- the counters are read only once the chunk is ours; if it is not, somebody else will raise it.
+create function sluice.raise_bound(a_pool text, a_chunk timestamptz) returns void
+language plpgsql as $$
+begin
+    perform 1 from @tables@.rl_wndw_frontier_trk f
+    where f.pool_nm = a_pool and f.req_ts = a_chunk
+    for update skip locked;
+    if found then
+        update @tables@.rl_wndw_frontier_trk f
+        set slot_ct_min = (select min(w.slot_ct) from @tables@.rl_wndw_ct w
+                           where w.pool_nm = a_pool and w.wndw_strt_ts >= f.req_ts
+                             and w.wndw_strt_ts < f.wndw_end_ts)
+        where f.pool_nm = a_pool and f.req_ts = a_chunk;
+    end if;
+end
+$$;
+
+-- The active version of a config, with its pool locked shared: neither changes before this transaction ends.
+create function sluice.enter_config(a_config text,
+    out config_id text, out config_no integer, out cap integer, out pool_nm text, out lookahead bigint,
+    out size bigint, out chunk_ms bigint)
+language plpgsql as $$
+begin
+    loop
+        select c.rl_wndw_config_id, c.config_no, c.wndw_max_event_ct, c.pool_nm, c.max_lookahead_ct,
+               p.wndw_size_ms, p.wndw_size_ms * p.chunk_ct
+        into enter_config.config_id, enter_config.config_no, enter_config.cap, enter_config.pool_nm,
+             enter_config.lookahead, enter_config.size, enter_config.chunk_ms
+        from @tables@.rl_event_wndw_config c join sluice.pool p on p.pool_nm = c.pool_nm
+        where c.wndw_config_nm = a_config and c.act_in = 1;
+        if not found then
+            raise exception using errcode = 'SL404',
+                message = format('There is no config named %L.', a_config);
+        end if;
+        perform pg_advisory_xact_lock_shared(7301, hashtext(enter_config.pool_nm));
+        -- A change may have been made while the lock was waited for.
+        perform 1 from @tables@.rl_event_wndw_config c
+        where c.rl_wndw_config_id = enter_config.config_id and c.act_in = 1;
+        exit when found;
+    end loop;
+end
+$$;
+
+create type sluice.place as (config_id text, pool_nm text, window_ms bigint, scheduled_ms bigint);
+
+-- The earliest window with room that nobody holds, now locked by us, and a time in it. Counts nothing yet.
+-- SL503: every window within reach is full. SL409: others hold those that are not.
+create function sluice.take_place(a_config text, a_requested bigint, a_weight integer, a_max_delay bigint)
+returns sluice.place language plpgsql as $$
+declare
+    terms record;
+    ten_years constant bigint := 3653::bigint * 86400000;
+    first_window bigint;
+    first_room integer; -- What the requested window may hold for the event to fit; negative: it never does.
+    room integer;       -- The same of the windows behind it.
+    latest bigint;      -- The last millisecond that the event may have.
+    reach_end timestamptz;
+    position bigint;    -- The chunk to look at, or the first that was not looked at yet.
+    chunk record;
+    gap bigint;
+    held record;
+    busy boolean;
+begin
+    terms := sluice.enter_config(a_config);
+    if a_weight > terms.cap then
+        raise exception using errcode = 'SL400',
+            message = format('The weight exceeds maxPerWindow, which is %s.', terms.cap);
+    end if;
+    first_window := a_requested - a_requested % terms.size;
+    first_room := terms.cap::bigint * (first_window + terms.size - a_requested) / terms.size - a_weight;
+    room := terms.cap - a_weight;
+    latest := a_requested + coalesce(a_max_delay, ten_years);
+    reach_end := sluice.from_ms(least(latest - latest % terms.size,
+        first_window + least(coalesce(terms.lookahead, ten_years), ten_years) * terms.size) + terms.size);
+    for attempt in 1 .. 12 loop
+        busy := false;
+        position := a_requested - a_requested % terms.chunk_ms;
+        loop
+            select f.req_ts, f.wndw_end_ts, sluice.to_ms(f.req_ts) as ms into chunk
+            from @tables@.rl_wndw_frontier_trk f
+            where f.pool_nm = terms.pool_nm and f.req_ts >= sluice.from_ms(position)
+              and f.slot_ct_min <= room
+            order by f.req_ts limit 1;
+            -- A chunk that was not provisioned is empty, and may lie before the one that was found.
+            if chunk.ms is distinct from position then
+                gap := sluice.first_gap(terms.pool_nm, position, chunk.ms, terms.chunk_ms);
+                if gap is not null then
+                    exit when sluice.from_ms(gap) >= reach_end;
+                    if not sluice.provision(terms.pool_nm, gap) then
+                        busy := true;
+                        position := gap + terms.chunk_ms;
+                        continue;
+                    end if;
+                    select sluice.from_ms(gap) as req_ts, sluice.from_ms(gap + terms.chunk_ms) as wndw_end_ts,
+                           gap as ms into chunk;
+                end if;
+            end if;
+            exit when chunk.req_ts >= reach_end;
+
+            select w.wndw_strt_ts into held
+            from @tables@.rl_wndw_ct w
+            where w.pool_nm = terms.pool_nm
+              and w.wndw_strt_ts >= greatest(chunk.req_ts, sluice.from_ms(first_window))
+              and w.wndw_strt_ts < least(chunk.wndw_end_ts, reach_end)
+              and w.slot_ct <= case when w.wndw_strt_ts = sluice.from_ms(first_window)
+                                    then first_room else room end
+            order by w.wndw_strt_ts limit 1
+            for update skip locked;
+            if found then
+                return sluice.draw_time(terms.config_id, terms.pool_nm,
+                    sluice.to_ms(held.wndw_strt_ts), terms.size, a_requested, latest);
+            end if;
+
+            -- Full, or held by others? Reading without a lock tells.
+            select min(w.slot_ct) as least_ct,
+                   bool_or(w.wndw_strt_ts >= sluice.from_ms(first_window) and w.wndw_strt_ts < reach_end
+                           and w.slot_ct <= case when w.wndw_strt_ts = sluice.from_ms(first_window)
+                                                 then first_room else room end) as has_room
+            into held
+            from @tables@.rl_wndw_ct w
+            where w.pool_nm = terms.pool_nm and w.wndw_strt_ts >= chunk.req_ts
+              and w.wndw_strt_ts < chunk.wndw_end_ts;
+            busy := busy or held.has_room;
+            if held.least_ct > room then
+                perform sluice.raise_bound(terms.pool_nm, chunk.req_ts);
+            end if;
+            position := chunk.ms + terms.chunk_ms;
+        end loop;
+        if not busy then
+            raise exception using errcode = 'SL503', message = 'Every window within reach is full.';
+        end if;
+        perform pg_sleep(0.005 * attempt);
+    end loop;
+    raise exception using errcode = 'SL409', message = 'Others hold the windows that have room.';
+end
+$$;
+
+-- A time in the window, uniform over all that lie neither before the requested one nor after the latest.
+create function sluice.draw_time(a_config_id text, a_pool text, a_window bigint, a_size bigint,
+                                 a_requested bigint, a_latest bigint)
+returns sluice.place language sql volatile
+return row(a_config_id, a_pool, a_window,
+    greatest(a_requested, a_window) + floor(random()
+        * (least(a_window + a_size - 1, a_latest) - greatest(a_requested, a_window) + 1))::bigint)::sluice.place;
+
+-- Provisions the chunks of all these windows, in ascending order. False: another transaction is at one.
+create function sluice.provision_windows(a_pool text, a_windows bigint[]) returns boolean
+language sql
+return (select bool_and(sluice.provision(a_pool, chunk))
+        from (select distinct window_ms - window_ms % (p.wndw_size_ms * p.chunk_ct) as chunk
+              from unnest(a_windows) as window_ms join sluice.pool p on p.pool_nm = a_pool
+              order by 1) as chunks);

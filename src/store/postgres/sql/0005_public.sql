@@ -1,0 +1,137 @@
+-- What an application may call inside its own transaction, and what operators may read.
+
+-- Arguments as every door checks them. SL400 names the one that is wrong.
+create function sluice.check_arguments(a_event text, a_requested bigint, a_weight integer, a_delay bigint)
+returns void language plpgsql as $$
+declare
+    now_ms constant bigint := sluice.to_ms(clock_timestamp());
+    wrong text;
+begin
+    wrong := case
+        when a_event is null or octet_length(a_event) not between 1 and 255 or a_event ~ '[[:cntrl:]]'
+            then 'event_id must have 1 to 255 bytes and no control characters.'
+        when a_requested is null or a_requested < 0 or a_requested > now_ms + 3653::bigint * 86400000
+            then 'requested_time must lie between 1970 and ten years from now.'
+        when a_weight is null or a_weight < 1 then 'weight must be at least 1.'
+        when a_delay not between 1 and 31::bigint * 86400000
+            then 'max_delay must be positive and at most 31 days.'
+    end;
+    if wrong is not null then
+        raise exception using errcode = 'SL400', message = wrong;
+    end if;
+end
+$$;
+
+create function sluice.assign_slot(inout event_id text, config_name text, requested_time timestamptz,
+    weight integer default 1, max_delay interval default null, out scheduled_time timestamptz,
+    out delay_ms bigint, out window_start timestamptz)
+language plpgsql security definer set search_path = pg_catalog, pg_temp set lock_timeout = '2s' as $$
+declare
+    requested constant bigint := sluice.to_ms(requested_time);
+    delay constant bigint := floor(extract(epoch from max_delay) * 1000);
+    slot @tables@.rl_event_slot_dtl;
+begin
+    perform sluice.check_arguments(event_id, requested, weight, delay);
+    slot := (sluice.take_slot(event_id, config_name, requested, weight, delay,
+                              clock_timestamp())).slot;
+    scheduled_time := slot.computed_sched_ts;
+    delay_ms := sluice.to_ms(slot.computed_sched_ts) - sluice.to_ms(slot.req_ts);
+    window_start := slot.wndw_strt_ts;
+exception when lock_not_available or deadlock_detected then
+    raise exception using errcode = 'SL409', message = 'Another transaction holds this event.';
+end
+$$;
+
+create type sluice.planned_slot as (event_id text, place sluice.place);
+
+-- Many events for one time, all or none, in the order of the array. Equal ids are one event.
+create function sluice.assign_slots(event_ids text[], config_name text, requested_time timestamptz)
+returns table (event_id text, scheduled_time timestamptz, delay_ms bigint, window_start timestamptz)
+language plpgsql security definer set search_path = pg_catalog, pg_temp set lock_timeout = '2s' as $$
+declare
+    requested constant bigint := sluice.to_ms(requested_time);
+    event text;
+    place sluice.place;
+    planned sluice.planned_slot[] := '{}';
+    given sluice.planned_slot;
+begin
+    foreach event in array event_ids loop
+        perform sluice.check_arguments(event, requested, 1, null);
+    end loop;
+    -- Windows first, each counted at once so that the next event sees it; events after them, in byte order.
+    for event in
+        select asked.id from unnest(event_ids) with ordinality as asked (id, number)
+        where not exists (select from @tables@.rl_event_slot_dtl d where d.event_id = asked.id)
+        group by asked.id order by min(asked.number)
+    loop
+        place := sluice.take_place(config_name, requested, 1, null);
+        update @tables@.rl_wndw_ct w set slot_ct = w.slot_ct + 1
+        where w.pool_nm = place.pool_nm and w.wndw_strt_ts = sluice.from_ms(place.window_ms);
+        planned := planned || row(event, place)::sluice.planned_slot;
+    end loop;
+    for given in select p.* from unnest(planned) as p order by (p).event_id loop
+        place := given.place;
+        insert into @tables@.rl_event_slot_dtl as d (event_id, req_ts, wndw_strt_ts, computed_sched_ts,
+            rl_wndw_config_id, pool_nm)
+        values (given.event_id, sluice.from_ms(requested), sluice.from_ms(place.window_ms),
+                sluice.from_ms(place.scheduled_ms), place.config_id, place.pool_nm)
+        on conflict on constraint rl_event_slot_dtl_iux do nothing;
+        if not found then -- Another transaction was faster.
+            update @tables@.rl_wndw_ct w set slot_ct = w.slot_ct - 1
+            where w.pool_nm = place.pool_nm and w.wndw_strt_ts = sluice.from_ms(place.window_ms);
+        end if;
+    end loop;
+    perform sluice.refuse_cancelled(event_ids);
+    return query
+        select d.event_id, d.computed_sched_ts,
+               sluice.to_ms(d.computed_sched_ts) - sluice.to_ms(d.req_ts), d.wndw_strt_ts
+        from unnest(event_ids) with ordinality as asked (id, number)
+        join @tables@.rl_event_slot_dtl d on d.event_id = asked.id
+        order by asked.number;
+exception when lock_not_available or deadlock_detected then
+    raise exception using errcode = 'SL409', message = 'Another transaction holds one of the events.';
+end
+$$;
+
+-- SL410 when one of the events was cancelled.
+create function sluice.refuse_cancelled(a_events text[]) returns void
+language plpgsql as $$
+declare
+    cancelled text;
+begin
+    select d.event_id into cancelled from @tables@.rl_event_slot_dtl d
+    where d.event_id = any (a_events) and d.slot_state_cd = 2 limit 1;
+    if found then
+        raise exception using errcode = 'SL410', message = format('Event %L was cancelled.', cancelled);
+    end if;
+end
+$$;
+
+-- The same tables under the names that queries of the workflow service use.
+create view sluice.rate_limit_config as
+select c.rl_wndw_config_id as config_id, c.wndw_config_nm as config_name,
+       c.wndw_max_event_ct as max_per_window, c.wndw_size_iso_dur_tx as window_size,
+       c.config_eff_strt_dt as effective_from, c.act_in as is_active, c.creat_ts as created_at, c.pool_nm
+from @tables@.rl_event_wndw_config c;
+
+create view sluice.rate_limit_window_counter as
+select w.wndw_strt_ts as window_start, w.slot_ct as slot_count, w.creat_ts as created_at, w.pool_nm
+from @tables@.rl_wndw_ct w;
+
+create view sluice.rate_limit_event_slot as
+select d.wndw_slot_id as slot_id, d.event_id, d.req_ts as requested_time, d.wndw_strt_ts as window_start,
+       d.computed_sched_ts as scheduled_time, d.rl_wndw_config_id as config_id, d.creat_ts as created_at,
+       d.pool_nm, case d.slot_state_cd when 1 then 'assigned' else 'cancelled' end as state
+from @tables@.rl_event_slot_dtl d;
+
+-- An application needs rights on no table: it may call these two functions, and nothing else.
+do $$
+begin
+    if not exists (select from pg_roles where rolname = 'sluice_client') then
+        create role sluice_client nologin;
+    end if;
+end
+$$;
+revoke execute on all functions in schema sluice from public;
+grant usage on schema sluice to sluice_client;
+grant execute on function sluice.assign_slot, sluice.assign_slots to sluice_client;

@@ -1,0 +1,53 @@
+#include "store/postgres/window_counts_reader.hpp"
+
+#include "store/postgres/config_reader.hpp"
+
+namespace sluice::postgres {
+namespace {
+
+constexpr Statement kReadCounts{
+    "read_counts",
+    "select sluice.to_ms(w.wndw_strt_ts), w.slot_ct from rl_wndw_ct w where w.pool_nm = $1 and w.slot_ct > 0"
+    " and w.wndw_strt_ts >= sluice.from_ms($2) and w.wndw_strt_ts <= sluice.from_ms($3)"
+    " order by w.wndw_strt_ts"};
+
+Result<void, StoreError> read_counts(ConnectionPool& pool, Parameters parameters, WindowGrid grid,
+                                     const SlotTables::CountSink& sink) {
+    const auto lease = pool.take(ConnectionPool::Clock::now() + kConnectionPatience);
+    if (!lease) {
+        return Unexpected{StoreError{lease.error().message}};
+    }
+    const auto rows = (*lease)->run(kReadCounts, std::move(parameters));
+    if (!rows) {
+        return Unexpected{StoreError{rows.error().message}};
+    }
+    for (std::size_t i = 0; i < rows->size(); ++i) {
+        const auto start = rows->number(i, 0);
+        const auto places = rows->number(i, 1);
+        if (!start || !places) {
+            return Unexpected{StoreError{"a row of rl_wndw_ct is damaged"}};
+        }
+        if (!sink(grid.index_of(Instant{Duration{*start}}), static_cast<Places>(*places))) {
+            return {};
+        }
+    }
+    return {};
+}
+
+}  // namespace
+
+WindowMirror::SourceOf counts_reader(ConnectionPool& pool) {
+    return [&pool](const PoolName& name, Duration window_size) -> CountSource {
+        const WindowGrid grid{window_size};
+        return [&pool, name, grid](WindowRange range, const SlotTables::CountSink& sink) {
+            return read_counts(pool,
+                               Parameters{}
+                                   .add(name.text())
+                                   .add(grid.start_of(range.first).time_since_epoch().count())
+                                   .add(grid.start_of(range.last).time_since_epoch().count()),
+                               grid, sink);
+        };
+    };
+}
+
+}  // namespace sluice::postgres

@@ -1,0 +1,190 @@
+#include "store/postgres/window_mirror.hpp"
+
+#include <algorithm>
+#include <limits>
+#include <unordered_set>
+
+namespace sluice::postgres {
+namespace {
+
+constexpr std::size_t kEntriesMax = 200'000;  // Nodes and chunks of a pool; at most some 100 MB.
+constexpr std::size_t kSpare = 32;            // As many as the workers of a few nodes may hold at once.
+
+// A pool as one worker sees it while it plans: what it has put into windows itself, and all that nobody else
+// of this node has claimed.
+class Draft final : public WindowCounts {
+public:
+    Draft(PoolWindows& counts, std::unordered_set<WindowIndex>& claimed)
+        : counts_{counts}, claimed_{claimed} {}
+
+    Places held(WindowIndex window) override {
+        if (const auto own = own_.find(window); own != own_.end()) {
+            return own->second;
+        }
+        return claimed_.contains(window) ? std::numeric_limits<Places>::max() : counts_.held(window);
+    }
+
+    std::optional<WindowIndex> earliest_holding_at_most(WindowRange range, Places held_max) override {
+        const auto free = earliest_free(range, held_max);
+        for (auto own = own_.lower_bound(range.first); own != own_.end() && own->first <= range.last; ++own) {
+            if (own->second <= held_max) {
+                return free ? std::min(*free, own->first) : own->first;
+            }
+        }
+        return free;
+    }
+
+    // The same among windows that nobody has claimed, this worker neither.
+    std::optional<WindowIndex> earliest_free(WindowRange range, Places held_max) {
+        while (range.first <= range.last) {
+            const auto found = counts_.earliest_holding_at_most(range, held_max);
+            if (!found || !claimed_.contains(*found)) {
+                return found;
+            }
+            range.first = *found + 1;
+        }
+        return std::nullopt;
+    }
+
+    void take(WindowIndex window, Places places) {
+        auto own = own_.find(window);
+        if (own == own_.end()) {
+            own = own_.emplace(window, counts_.held(window)).first;
+            claimed_.insert(window);
+        }
+        own->second += places;
+    }
+
+    [[nodiscard]] std::vector<WindowIndex> taken() const {
+        std::vector<WindowIndex> windows;
+        for (const auto& [window, held] : own_) {
+            windows.push_back(window);
+        }
+        return windows;
+    }
+
+private:
+    PoolWindows& counts_;
+    std::unordered_set<WindowIndex>& claimed_;
+    std::map<WindowIndex, Places> own_;
+};
+
+// Windows behind those that were taken, for the case that others hold them.
+std::vector<WindowIndex> choose_spare(Draft& draft, std::span<const PlacedAsk> asks) {
+    Places room = 0;
+    WindowRange range{std::numeric_limits<WindowIndex>::max(), 0};
+    for (const auto& [policy, ask] : asks) {
+        const WindowRange reached = reach(policy, ask);
+        room = std::max(room, policy.max_per_window - ask.weight);
+        range = {std::min(range.first, reached.first), std::max(range.last, reached.last)};
+    }
+    if (const auto taken = draft.taken(); !taken.empty()) {
+        range.first = taken.front() + 1;
+    }
+    std::vector<WindowIndex> spare;
+    while (spare.size() < kSpare && range.first <= range.last) {
+        const auto window = draft.earliest_free(range, room);
+        if (!window) {
+            break;
+        }
+        spare.push_back(*window);
+        range.first = *window + 1;
+    }
+    return spare;
+}
+
+}  // namespace
+
+struct WindowMirror::PoolView {
+    Duration size;
+    PoolWindows counts;
+    std::unordered_set<WindowIndex> claimed;
+};
+
+WindowMirror::WindowMirror(SourceOf source_of) : source_of_{std::move(source_of)} {}
+WindowMirror::~WindowMirror() = default;
+
+WindowMirror::Claim::Claim(Claim&& other) noexcept
+    : planned{std::move(other.planned)},
+      spare{std::move(other.spare)},
+      unplaced{std::move(other.unplaced)},
+      mirror_{std::exchange(other.mirror_, nullptr)},
+      pool_{other.pool_} {}
+
+WindowMirror::Claim::~Claim() {
+    if (mirror_ != nullptr) {
+        mirror_->release(*this);
+    }
+}
+
+Result<WindowMirror::Claim, StoreError> WindowMirror::claim(const PoolName& pool,
+                                                            std::span<const PlacedAsk> asks) {
+    const std::lock_guard lock{mutex_};
+    PoolView& view = view_of(pool, asks.front().policy.grid.size());
+    Draft draft{view.counts, view.claimed};
+    Claim claim{*this, pool};
+    for (std::size_t i = 0; i < asks.size(); ++i) {
+        if (const auto window = find_window(asks[i].policy, asks[i].ask, draft)) {
+            draft.take(*window, asks[i].ask.weight);
+        } else {
+            claim.unplaced.push_back(i);
+        }
+    }
+    claim.planned = draft.taken();
+    claim.spare = choose_spare(draft, asks);
+    if (const auto failure = view.counts.failure()) {
+        claim.mirror_ = nullptr;  // What it claimed goes with the view.
+        pools_.erase(pool);
+        return Unexpected{*failure};
+    }
+    return claim;
+}
+
+void WindowMirror::learn(const PoolName& pool, WindowIndex window, Places places) {
+    const std::lock_guard lock{mutex_};
+    if (const auto view = pools_.find(pool); view != pools_.end()) {
+        view->second->counts.set(window, places);
+    }
+}
+
+void WindowMirror::learn_room(const PoolName& pool, Instant window_start, Places places) {
+    const std::lock_guard lock{mutex_};
+    const auto view = pools_.find(pool);
+    if (view == pools_.end()) {
+        return;
+    }
+    const WindowIndex window = WindowGrid{view->second->size}.index_of(window_start);
+    if (places < view->second->counts.held(window)) {
+        view->second->counts.set(window, places);
+    }
+}
+
+void WindowMirror::forget(const PoolName& pool) {
+    const std::lock_guard lock{mutex_};
+    pools_.erase(pool);
+}
+
+void WindowMirror::forget_all() {
+    const std::lock_guard lock{mutex_};
+    pools_.clear();
+}
+
+WindowMirror::PoolView& WindowMirror::view_of(const PoolName& pool, Duration window_size) {
+    auto& view = pools_[pool];
+    if (view == nullptr || view->size != window_size || view->counts.entries() > kEntriesMax) {
+        view =
+            std::make_unique<PoolView>(PoolView{window_size, PoolWindows{source_of_(pool, window_size)}, {}});
+    }
+    return *view;
+}
+
+void WindowMirror::release(const Claim& claim) {
+    const std::lock_guard lock{mutex_};
+    if (const auto view = pools_.find(claim.pool_); view != pools_.end()) {
+        for (const WindowIndex window : claim.planned) {
+            view->second->claimed.erase(window);
+        }
+    }
+}
+
+}  // namespace sluice::postgres

@@ -1,0 +1,75 @@
+#pragma once
+
+#include <map>
+#include <memory>
+#include <mutex>
+#include <vector>
+
+#include "app/slots/pool_windows.hpp"
+
+namespace sluice::postgres {
+
+// What one event asks of a pool.
+struct PlacedAsk {
+    SlotPolicy policy;
+    SlotAsk ask;
+};
+
+// What this node believes of the counters of every pool: where to look for room, never whether there is any.
+// That is decided by the counters under their locks; a belief that was wrong costs another look. So a search
+// is flat however many full windows lie in front of it, for every cap and weight, whatever old index entries
+// the server has to keep.
+// A window that one worker of this node is about to lock is claimed: the others look further on instead of
+// meeting at it. A view that is forgotten while windows are claimed forgets the claims too; workers may then
+// meet, and the locks keep them apart.
+// Thread safety: all of it. The source is read under the lock.
+class WindowMirror {
+public:
+    // Reads the counters of a pool as they are committed.
+    using SourceOf = std::function<CountSource(const PoolName&, Duration window_size)>;
+    explicit WindowMirror(SourceOf source_of);
+    ~WindowMirror();
+
+    // The windows that a worker wants to lock; given up again at its end.
+    class Claim {
+    public:
+        Claim(Claim&& other) noexcept;
+        Claim& operator=(Claim&&) = delete;
+        ~Claim();
+
+        std::vector<WindowIndex> planned;  // Where the asks are believed to fit, ascending. Claimed.
+        std::vector<WindowIndex> spare;    // What may do instead, ascending. Not claimed.
+        // Asks, by their number, for which no unclaimed window is believed to have room.
+        std::vector<std::size_t> unplaced;
+
+    private:
+        friend class WindowMirror;
+        Claim(WindowMirror& mirror, PoolName pool) : mirror_{&mirror}, pool_{std::move(pool)} {}
+
+        WindowMirror* mirror_;
+        PoolName pool_;
+    };
+
+    // REQUIRES: at least one ask; all of one pool, and so of one window size.
+    Result<Claim, StoreError> claim(const PoolName& pool, std::span<const PlacedAsk> asks);
+
+    // What a window was seen to hold.
+    void learn(const PoolName& pool, WindowIndex window, Places places);
+    // A window was seen to have room again. It may have been taken since.
+    void learn_room(const PoolName& pool, Instant window_start, Places places);
+    // Everything is read again when it is needed.
+    void forget(const PoolName& pool);
+    void forget_all();
+
+private:
+    struct PoolView;
+
+    PoolView& view_of(const PoolName& pool, Duration window_size);
+    void release(const Claim& claim);
+
+    const SourceOf source_of_;
+    std::mutex mutex_;
+    std::map<PoolName, std::unique_ptr<PoolView>> pools_;  // Guarded by mutex_.
+};
+
+}  // namespace sluice::postgres
