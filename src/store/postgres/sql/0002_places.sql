@@ -6,14 +6,18 @@
 -- events in byte order. Nothing is waited for while windows are held, but events. Advisory locks are of
 -- class 7301 for pools, 7302 for chunks that are being provisioned, 7303 for config changes.
 
+-- Both are stable, like what they are made of, so that the server writes them out where they are used: a call
+-- would cost ten times as much.
+
 -- Rounded up: a slot is never before the time that was asked for.
 create function sluice.to_ms(moment timestamptz) returns bigint
-language sql immutable strict parallel safe
+language sql stable strict parallel safe
 return ceil(extract(epoch from moment) * 1000)::bigint;
 
+-- Exact: a double has room for microseconds until the year 2255.
 create function sluice.from_ms(ms bigint) returns timestamptz
-language sql immutable strict parallel safe
-return timestamptz '1970-01-01 00:00:00+00' + ms * interval '1 millisecond';
+language sql stable strict parallel safe
+return to_timestamp(ms::double precision / 1000);
 
 -- Gives the windows of the chunk that starts at `chunk` their counters. False: another transaction is at
 -- it, and has not ended.
