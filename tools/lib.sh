@@ -9,7 +9,8 @@ readonly root
 declare -rA package_groups=(
     [build]="g++ cmake ninja-build ccache mold libboost1.81-dev libboost-json1.81-dev librocksdb-dev
              libspdlog-dev libfmt-dev libcli11-dev libyaml-cpp-dev libssl-dev prometheus-cpp-dev libpq-dev"
-    [test]="libgtest-dev libgmock-dev librapidcheck-dev libbenchmark-dev curl strace"
+    [test]="libgtest-dev libgmock-dev librapidcheck-dev libbenchmark-dev curl strace
+            postgresql-15 postgresql-server-dev-15"
     [check]="clang-format clang-tidy shellcheck"
     [bench]="libbenchmark-dev wrk postgresql-15"
     [postgres]="postgresql-15"
