@@ -51,6 +51,7 @@ void wait_until(std::int64_t deadline_ms) {
 
 void leave_if_told() {
     if (ProcDiePending) {
+        ProcDiePending = false;  // Else the next line is PostgreSQL's own, and FATAL.
         ereport(LOG, (errmsg("pg_walrus: worker shutting down")));
         // Not 0: then PostgreSQL would never start it again after pg_terminate_backend().
         proc_exit(1);

@@ -9,11 +9,14 @@ has_row() { is "count(*) > 0 FROM walrus.history WHERE $1"; }
 # A state to start from: nothing remembered, the smallest size, all limits out of the way.
 start_over() {
     say "$1"
-    sql -c "ALTER SYSTEM RESET ALL" -c "SELECT pg_reload_conf()" >/dev/null
+    # Disabled meanwhile, so that what the case before has left behind is not answered in this one.
+    sql -c "ALTER SYSTEM RESET ALL"
+    set_parameter walrus.enable off
     wait_for 10 "the smallest size" is "current_setting('max_wal_size') = '2MB'"
-    sql -c "CHECKPOINT"
     next_cycle
-    sql -c "SELECT walrus.reset()" >/dev/null
+    sql -c "CHECKPOINT" -c "SELECT walrus.reset()" >/dev/null
+    sql -c "ALTER SYSTEM RESET walrus.enable" -c "SELECT pg_reload_conf()" >/dev/null
+    wait_for 10 "walrus.enable" is "current_setting('walrus.enable')::bool"
     next_cycle
 }
 
@@ -28,10 +31,11 @@ reset_takes_a_new_baseline() {
 
 reload_is_no_interval() {
     start_over "a reload neither starts a cycle nor counts as a quiet interval"
-    set_parameter walrus.check_interval_sec 600
     local seen quiet reloads
+    reloads=$(($(grep -cF 'pg_walrus: configuration reloaded' "$folder/log") + 1))
+    set_parameter walrus.check_interval_sec 600
+    wait_for 10 "the worker's reload" reloaded "$reloads"
     seen=$(cycles_seen) quiet=$(status quiet_intervals)
-    reloads=$(grep -cF 'pg_walrus: configuration reloaded' "$folder/log")
     for _ in 1 2 3 4 5; do
         value "pg_reload_conf()" >/dev/null
         reloads=$((reloads + 1))
@@ -149,7 +153,7 @@ listeners_hear_of_changes() {
     set_parameter walrus.notify_channel walrus_events
     {
         echo 'LISTEN walrus_events;'
-        for _ in {1..100}; do echo 'SELECT pg_sleep(0.1);'; done
+        for _ in {1..50}; do echo 'SELECT pg_sleep(0.1);'; done
     } | sql >"$folder/heard" 2>&1 &
     wait_for 10 "a listener" is "count(*) > 0 FROM pg_stat_activity WHERE query LIKE 'SELECT pg_sleep%'"
     write_wal 10

@@ -112,7 +112,7 @@ start_server() {
     local attempt
     for attempt in 1 2 3 4 5; do
         port=$((10240 + (RANDOM * 32768 + RANDOM) % 20000))
-        if as_postgres env "${server_variables[@]}" "$pg_bin/pg_ctl" -s -w -t 60 -D "$folder/data" \
+        if as_postgres env "${server_variables[@]}" "$pg_bin/pg_ctl" -s -w -t 30 -D "$folder/data" \
             -l "$folder/log" -p "$folder/tree$pg_bin/postgres" \
             -o "-p $port -k $folder -c listen_addresses=127.0.0.1 ${1:-}" start; then
             return
