@@ -1,10 +1,10 @@
 #include "boundary.hpp"
 
-#include <cstddef>
-
-#include <sanitizer/asan_interface.h>
-
 #include "postgres_api.hpp"
+
+#ifdef __SANITIZE_ADDRESS__
+#include <sanitizer/asan_interface.h>
+#endif
 
 namespace sluice::walrus {
 namespace {
@@ -25,11 +25,13 @@ void commit_around(void* argument) {
 }
 
 // A longjmp out of PostgreSQL's own code is not seen by the address sanitizer, which then takes the frames it
-// left for live ones. Compiles to nothing in any other build.
+// left for live ones. Does nothing in any other build.
 void forget_left_frames() {
+#ifdef __SANITIZE_ADDRESS__
     constexpr std::size_t kReach = 65'536;
-    [[maybe_unused]] const char here = 0;
-    ASAN_UNPOISON_MEMORY_REGION(&here - kReach, kReach);
+    const char here = 0;
+    __asan_unpoison_memory_region(&here - kReach, kReach);
+#endif
 }
 
 // Takes the ERROR out of PostgreSQL's stack, undoes what it interrupted, and tells.

@@ -8,7 +8,7 @@
 
 extern "C" {
 PG_MODULE_MAGIC;
-PGDLLEXPORT void _PG_init();
+PGDLLEXPORT void _PG_init();  // NOLINT(readability-identifier-naming)
 }
 
 void _PG_init() {

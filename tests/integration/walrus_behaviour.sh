@@ -186,7 +186,9 @@ without_a_table_it_goes_on() {
 the_command_line_wins() {
     say "a size from the command line is left alone"
     stop_server
-    start_server "-c max_wal_size=2MB"
+    server_options='-c max_wal_size=2MB'
+    start_server
+    server_options=''
     wait_for 30 "the worker" worker_runs
     value "walrus.reset()" >/dev/null
     next_cycle

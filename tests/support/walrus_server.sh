@@ -12,7 +12,7 @@ readonly pg_bin=/usr/lib/postgresql/15/bin
 readonly pg_share=/usr/share/postgresql/15
 readonly pg_lib=/usr/lib/postgresql/15/lib
 
-folder='' port='' server_variables=()
+folder='' port='' server_options='' server_variables=()
 
 fail() {
     printf 'FAILED: %s\n' "$*" >&2
@@ -107,14 +107,14 @@ make_server() {
 ready() { "$pg_bin/pg_isready" -q -h "$folder" -p "$port" -U postgres -t 1; }
 server_pid() { head -n 1 "$folder/data/postmaster.pid" 2>/dev/null; }
 
-# start_server [OPTIONS]: OPTIONS go onto the server's command line.
+# server_options go onto the server's command line.
 start_server() {
     local attempt
     for attempt in 1 2 3 4 5; do
         port=$((10240 + (RANDOM * 32768 + RANDOM) % 20000))
         if as_postgres env "${server_variables[@]}" "$pg_bin/pg_ctl" -s -w -t 30 -D "$folder/data" \
             -l "$folder/log" -p "$folder/tree$pg_bin/postgres" \
-            -o "-p $port -k $folder -c listen_addresses=127.0.0.1 ${1:-}" start; then
+            -o "-p $port -k $folder -c listen_addresses=127.0.0.1 $server_options" start; then
             return
         fi
         say "the server did not start on port $port (attempt $attempt of 5)"
