@@ -193,6 +193,10 @@ int run(int argc, char** argv) {
         node.configure("wide", kCap, "shared");
         node.configure("narrow", kCap / 2, "shared");
         node.configure("weighted", kCap, "weighted");
+        for (const char* windows : {"1000", "10000", "100000", "1000000"}) {
+            const std::string name = std::string{"scale-"} + windows;
+            node.configure(name, kCap, name);
+        }
         return 0;
     }
     if (mode == "assign" && argc > 3) {

@@ -23,6 +23,7 @@ create table @tables@.rl_event_wndw_config (
     config_no            integer not null unique,
     pool_nm              text collate "C" not null references sluice.pool,
     wndw_size_ms         bigint not null,
+    chunk_ct             integer not null, -- The pool's.
     max_lookahead_ct     bigint check (max_lookahead_ct >= 0),
     constraint rl_event_wndw_config_pk primary key (rl_wndw_config_id)
 );
@@ -44,7 +45,7 @@ create sequence sluice.slot_number cache 256;
 
 -- The slot that each event has now.
 create table @tables@.rl_event_slot_dtl (
-    wndw_slot_id      text collate "C" not null
+    wndw_slot_id      text collate "C" not null -- Unique because the sequence is; no query asks for it.
                       default lpad(to_hex(nextval('sluice.slot_number')), 16, '0'),
     event_id          text collate "C" not null check (octet_length(event_id) between 1 and 255),
     req_ts            timestamptz not null,
@@ -58,11 +59,12 @@ create table @tables@.rl_event_slot_dtl (
     slot_state_cd     smallint not null default 1 check (slot_state_cd in (1, 2)), -- 2: cancelled
     revision_no       integer not null default 0,
     since_ts          timestamptz not null default clock_timestamp(),
-    constraint rl_event_slot_dtl_pk primary key (wndw_slot_id),
-    constraint rl_event_slot_dtl_iux unique (event_id)
+    constraint rl_event_slot_dtl_iux primary key (event_id)
 );
 create index rl_event_slot_dtl_i01x on @tables@.rl_event_slot_dtl (wndw_strt_ts);
-create index rl_event_slot_dtl_i02x on @tables@.rl_event_slot_dtl (creat_ts);
+-- Rows come in the order of their creation, so that one entry for each run of pages finds them.
+create index rl_event_slot_dtl_i02x on @tables@.rl_event_slot_dtl using brin (creat_ts)
+    with (pages_per_range = 32, autosummarize = on);
 
 -- What each moved or cancelled event was before.
 create table sluice.slot_past (

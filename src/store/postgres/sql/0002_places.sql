@@ -2,9 +2,10 @@
 -- in src/core/slots; times are whole milliseconds since 1970 inside, so that both compute with the same
 -- numbers.
 --
--- Locks, in this order: the pool (advisory, shared; a config change takes it exclusively), windows, chunks,
--- events in byte order. Nothing is waited for while windows are held, but events. Advisory locks are of
--- class 7301 for pools, 7302 for chunks that are being provisioned, 7303 for config changes.
+-- Locks, in this order: pools, then configs (advisory, shared; a config change takes them exclusively), then
+-- windows, chunks, events in byte order. Nothing is waited for while windows are held, but events. Advisory
+-- locks are of class 7301 for pools, 7302 for chunks that are being provisioned, 7303 for config changes
+-- among each other, 7304 for configs.
 
 -- Both are stable, like what they are made of, so that the server writes them out where they are used: a call
 -- would cost ten times as much.
@@ -88,29 +89,22 @@ begin
 end
 $$;
 
--- The active version of a config, with its pool locked shared: neither changes before this transaction ends.
-create function sluice.enter_config(a_config text,
-    out config_id text, out config_no integer, out cap integer, out pool_nm text, out lookahead bigint,
-    out size bigint, out chunk_ms bigint)
+-- The active version of a config, locked shared: a change waits until this transaction ends. What it says of
+-- its pool holds as long: windows are cut anew only by a change of the one config that uses them.
+create function sluice.enter_config(a_config text, out config_id text, out cap integer, out pool_nm text,
+    out lookahead bigint, out size bigint, out chunk_ms bigint)
 language plpgsql as $$
 begin
-    loop
-        select c.rl_wndw_config_id, c.config_no, c.wndw_max_event_ct, c.pool_nm, c.max_lookahead_ct,
-               p.wndw_size_ms, p.wndw_size_ms * p.chunk_ct
-        into enter_config.config_id, enter_config.config_no, enter_config.cap, enter_config.pool_nm,
-             enter_config.lookahead, enter_config.size, enter_config.chunk_ms
-        from @tables@.rl_event_wndw_config c join sluice.pool p on p.pool_nm = c.pool_nm
-        where c.wndw_config_nm = a_config and c.act_in = 1;
-        if not found then
-            raise exception using errcode = 'SL404',
-                message = format('There is no config named %L.', a_config);
-        end if;
-        perform pg_advisory_xact_lock_shared(7301, hashtext(enter_config.pool_nm));
-        -- A change may have been made while the lock was waited for.
-        perform 1 from @tables@.rl_event_wndw_config c
-        where c.rl_wndw_config_id = enter_config.config_id and c.act_in = 1;
-        exit when found;
-    end loop;
+    perform pg_advisory_xact_lock_shared(7304, hashtext(a_config));
+    select c.rl_wndw_config_id, c.wndw_max_event_ct, c.pool_nm, c.max_lookahead_ct, c.wndw_size_ms,
+           c.wndw_size_ms * c.chunk_ct
+    into enter_config.config_id, enter_config.cap, enter_config.pool_nm, enter_config.lookahead,
+         enter_config.size, enter_config.chunk_ms
+    from @tables@.rl_event_wndw_config c
+    where c.wndw_config_nm = a_config and c.act_in = 1;
+    if not found then
+        raise exception using errcode = 'SL404', message = format('There is no config named %L.', a_config);
+    end if;
 end
 $$;
 

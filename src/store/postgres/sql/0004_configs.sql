@@ -20,8 +20,10 @@ begin
                 where p is not null order by p loop
         perform pg_advisory_xact_lock(7301, hashtext(name));
     end loop;
+    perform pg_advisory_xact_lock(7304, hashtext(a_config));
     select p.* into pool from sluice.pool p where p.pool_nm = a_pool;
     if not found then
+        pool.chunk_ct := a_chunk_ct;
         insert into sluice.pool (pool_nm, wndw_size_ms, chunk_ct) values (a_pool, a_size, a_chunk_ct);
     elsif pool.wndw_size_ms <> a_size then
         perform sluice.recut_pool(pool, a_config, a_size, a_now);
@@ -29,8 +31,10 @@ begin
     update @tables@.rl_event_wndw_config c set act_in = 0
     where c.wndw_config_nm = a_config and c.act_in = 1;
     insert into @tables@.rl_event_wndw_config as c (rl_wndw_config_id, wndw_config_nm, wndw_max_event_ct,
-        wndw_size_iso_dur_tx, config_eff_strt_dt, act_in, config_no, pool_nm, wndw_size_ms, max_lookahead_ct)
-    select 'cfg-' || number, a_config, a_cap, a_size_text, a_now, 1, number, a_pool, a_size, a_lookahead
+        wndw_size_iso_dur_tx, config_eff_strt_dt, act_in, config_no, pool_nm, wndw_size_ms, chunk_ct,
+        max_lookahead_ct)
+    select 'cfg-' || number, a_config, a_cap, a_size_text, a_now, 1, number, a_pool, a_size, pool.chunk_ct,
+           a_lookahead
     from nextval('sluice.config_number') as number
     returning c.* into version;
     perform pg_notify('sluice', 'config ' || version.config_no || ' ' || a_config);
