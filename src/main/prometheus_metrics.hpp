@@ -46,7 +46,7 @@ private:
 struct OutsideFigures {
     std::uint64_t log_lines_dropped = 0;
     std::uint64_t http_connections = 0;
-    std::optional<postgres::PoolFigures> pool;  // Empty: there is none.
+    std::optional<postgres::PoolFigures> pool{};  // Empty: there is none.
 };
 
 // What operators measure, in Prometheus's text form. Every series is there from the start.

@@ -210,6 +210,8 @@ public:
     bool yes_or_no(std::string_view key) { return choice<bool>(key, {{"false", false}, {"true", true}}); }
 
     Settings::Postgres postgres() {
+        // Each of the four workers may hold one while one of them reads counters on another.
+        constexpr std::size_t kConnectionsFewest = 5;
         constexpr std::size_t kConnectionsMost = 1'000;
         constexpr std::size_t kChunkMost = 10'000;
         Settings::Postgres result{
@@ -217,7 +219,7 @@ public:
             .function_way = choice<bool>("slots.postgres.mode", {{"batch", false}, {"function", true}}),
             .windows_in_chunk = whole_number("slots.maxWindowsInChunk", 1, kChunkMost),
             .pool_min = whole_number("postgres.pool.min", 0, kConnectionsMost),
-            .pool_max = whole_number("postgres.pool.max", 4, kConnectionsMost),
+            .pool_max = whole_number("postgres.pool.max", kConnectionsFewest, kConnectionsMost),
             .migrate = yes_or_no("postgres.migrateAtStart"),
         };
         if (result.pool_min > result.pool_max) {

@@ -121,12 +121,13 @@ CliResult run_cli(const Words& words, const Variables& variables) {
     return {ending, process.out(), process.errors()};
 }
 
-CliServer::CliServer(const Words& words)
+CliServer::CliServer(const Words& words, const Variables& variables)
     : process_{[&words] {
-          Words all{"serve", "--listen", "127.0.0.1:0"};
-          all.insert(all.end(), words.begin(), words.end());
-          return all;
-      }()} {
+                   Words all{"serve", "--listen", "127.0.0.1:0"};
+                   all.insert(all.end(), words.begin(), words.end());
+                   return all;
+               }(),
+               variables} {
     const std::string ready = "Sluice is ready on http://127.0.0.1:";
     if (!process_.wait_for_error_text(ready)) {
         throw std::runtime_error{"the server did not start: " + process_.errors()};

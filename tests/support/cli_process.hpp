@@ -67,7 +67,7 @@ CliResult run_cli(const Words& words, const Variables& variables = {});
 class CliServer {
 public:
     // `words` follow `serve --listen 127.0.0.1:0`.
-    explicit CliServer(const Words& words);
+    explicit CliServer(const Words& words, const Variables& variables = {});
 
     [[nodiscard]] std::uint16_t port() const { return port_; }
     [[nodiscard]] std::string url() const { return "http://127.0.0.1:" + std::to_string(port_); }

@@ -124,15 +124,21 @@ TEST(Settings, RefuseWhatThisVersionCannotDo) {
             EXPECT_EQ(error_of({{spec.flag().substr(2), "x"}}), spec.flag() + " " + sentence);
         }
     }
-    EXPECT_EQ(later, 25);
+    EXPECT_EQ(later, 20);
 }
 
-TEST(Settings, RefuseThePostgresStoreWithoutShowingItsPassword) {
-    const std::string error = error_of({{"store", "postgres://app:hunter2@db/x"}});
+TEST(Settings, TakeTheAddressOfAPostgresServer) {
+    const Settings settings = must_load({{"store", "postgres://app@db/x"}});
 
-    EXPECT_THAT(error, HasSubstr("is not supported by this version yet."));
-    EXPECT_THAT(error, Not(HasSubstr("hunter2")));
+    EXPECT_EQ(settings.store, StoreKind::Postgres);
+    EXPECT_EQ(settings.postgres.dsn, "postgres://app@db/x");
     EXPECT_THAT(error_of({{"store", "postgre://app:hunter2@db/x"}}), Not(HasSubstr("hunter2")));
+}
+
+TEST(Settings, WantAConnectionMoreThanThereAreWorkers) {
+    EXPECT_EQ(error_of({}, {{"SLUICE_POSTGRES_POOL_MAX", "5"}}), "no error");
+    EXPECT_THAT(error_of({}, {{"SLUICE_POSTGRES_POOL_MAX", "4"}}),
+                HasSubstr("SLUICE_POSTGRES_POOL_MAX: '4'"));
 }
 
 TEST(Settings, SayWhereAWrongValueStands) {
@@ -219,7 +225,7 @@ TEST(SettingsTable, OffersOnlyChoicesThatAreAccepted) {
     for (const SettingSpec& spec : settings_table()) {
         for (const std::string_view choice : spec.choices) {
             if (!choice.empty()) {
-                EXPECT_EQ(error_of({{spec.flag().substr(2), std::string{choice}}}), "no error") << choice;
+                EXPECT_EQ(error_of({}, {{spec.variable(), std::string{choice}}}), "no error") << choice;
             }
         }
     }

@@ -120,6 +120,7 @@ void BatchAssigner::decide(Group group, SteadyTime deadline) {
             return;
         }
         if (steady_clock::now() >= deadline) {
+            report(failure);
             refuse_rest(rest, last_word(failure));
             return;
         }
@@ -161,7 +162,15 @@ void BatchAssigner::decide_all(Group group, SteadyTime deadline) {
         }
         std::this_thread::sleep_for(kPause);
     } while (steady_clock::now() < deadline);
+    report(failure);
     refuse_rest(group, last_word(failure));
+}
+
+void BatchAssigner::report(const std::optional<Failure>& failure) const {
+    // A connection that is lost was reported when it was.
+    if (failure && !failure->connection_lost && !blames_a_member(*failure)) {
+        parts_.world.log.write(LogLevel::Warn, kStoreComponent, failure->described());
+    }
 }
 
 Result<void, Failure> BatchAssigner::attempt(Group group, Completeness completeness, SteadyTime deadline) {
@@ -178,6 +187,9 @@ Result<void, Failure> BatchAssigner::attempt(Group group, Completeness completen
         }
         auto run = one.run(**lease);
         if (!run) {
+            if (run.error().connection_lost || run.error().outcome_unknown) {
+                parts_.world.log.write(LogLevel::Warn, kStoreComponent, run.error().described());
+            }
             return Unexpected{std::move(run).error()};
         }
         report = std::move(*run);

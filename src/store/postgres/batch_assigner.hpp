@@ -51,6 +51,9 @@ private:
     // With AllOrNone each takes its place from those behind it.
     Result<void, Failure> refuse_exhausted(Group group, Completeness completeness);
 
+    // Why patience was over, for the log.
+    void report(const std::optional<Failure>& failure) const;
+
     Random fresh_random();
 
     const Parts parts_;

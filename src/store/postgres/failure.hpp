@@ -22,6 +22,12 @@ struct Failure {
     // deadlocks, lock and statement time-outs, lost connections, a server that is full, starting, stopping or
     // a standby.
     [[nodiscard]] bool retryable() const;
+
+    // For the log.
+    [[nodiscard]] std::string described() const { return message + " (" + sqlstate + ")"; }
 };
+
+// Who tells the log of failures that callers see as "unavailable".
+inline constexpr const char* kStoreComponent = "PostgresSlotStore";
 
 }  // namespace sluice::postgres

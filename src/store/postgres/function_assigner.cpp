@@ -1,5 +1,6 @@
 #include "store/postgres/function_assigner.hpp"
 
+#include <algorithm>
 #include <thread>
 
 #include "app/slots/slot_errors.hpp"
@@ -18,6 +19,10 @@ constexpr Statement kTakeSlot{
                  ", taken.repeated from sluice.take_slot($1, $2, $3, $4, $5, sluice.from_ms($6)) taken,"
                  " lateral (select (taken.slot).*) d"
                  " join rl_event_wndw_config c on c.rl_wndw_config_id = d.rl_wndw_config_id"};
+
+bool is_contention(const Failure& failure) {
+    return failure.sqlstate == "SL409" || failure.sqlstate == "55P03" || failure.sqlstate == "40P01";
+}
 
 Parameters parameters_of(const AssignSlot& event, Instant now) {
     Parameters parameters;
@@ -56,13 +61,24 @@ void FunctionAssigner::attempt(std::span<const AssignSlot* const> events, Attemp
     std::vector<std::size_t> sent;
     for (std::size_t i = 0; i < events.size(); ++i) {
         if (!outcomes[i]) {
-            (*lease)->queue(kTakeSlot, parameters_of(*events[i], clock_.now()));
+            (*lease)->queue(kTakeSlot, parameters_of(*events[i], world_.clock.now()));
             sent.push_back(i);
         }
     }
     const auto replies = (*lease)->flush_each();
+    report(replies);
     for (std::size_t i = 0; i < sent.size(); ++i) {
         outcomes[sent[i]] = outcome_of(*events[sent[i]], replies[i]);
+    }
+}
+
+// One line, however many events met the same trouble.
+void FunctionAssigner::report(std::span<const Result<Rows, Failure>> replies) const {
+    const auto trouble = std::ranges::find_if(replies, [](const auto& reply) {
+        return !reply && !reply.error().sqlstate.starts_with("SL") && !is_contention(reply.error());
+    });
+    if (trouble != replies.end()) {
+        world_.log.write(LogLevel::Warn, kStoreComponent, trouble->error().described());
     }
 }
 
@@ -96,7 +112,7 @@ SlotOutcome FunctionAssigner::refusal_of(const AssignSlot& event, const Failure&
     if (code == "SL410") {
         return Unexpected{event_cancelled(event.event_id)};
     }
-    if (code == "SL409" || code == "55P03" || code == "40P01") {
+    if (is_contention(failure)) {
         return Unexpected{contended()};
     }
     const auto config = configs_.active(event.config_name);

@@ -1,6 +1,7 @@
 #pragma once
 
 #include "app/slots/known_event.hpp"
+#include "app/slots/slot_ledger.hpp"
 #include "store/postgres/config_reader.hpp"
 
 namespace sluice::postgres {
@@ -10,8 +11,8 @@ namespace sluice::postgres {
 // Thread safety: all of it; every call works on a connection of its own.
 class FunctionAssigner {
 public:
-    FunctionAssigner(ConnectionPool& pool, ConfigReader& configs, const Clock& clock, Bodies bodies)
-        : pool_{pool}, configs_{configs}, clock_{clock}, bodies_{bodies} {}
+    FunctionAssigner(ConnectionPool& pool, ConfigReader& configs, LedgerWorld world, Bodies bodies)
+        : pool_{pool}, configs_{configs}, world_{world}, bodies_{bodies} {}
 
     // One outcome per event, in order.
     std::vector<SlotOutcome> assign_each(std::span<const AssignSlot* const> events);
@@ -20,12 +21,13 @@ private:
     // Empty: to be tried again.
     using Attempted = std::vector<std::optional<SlotOutcome>>;
     void attempt(std::span<const AssignSlot* const> events, Attempted& outcomes);
+    void report(std::span<const Result<Rows, Failure>> replies) const;
     std::optional<SlotOutcome> outcome_of(const AssignSlot& event, const Result<Rows, Failure>& rows);
     SlotOutcome refusal_of(const AssignSlot& event, const Failure& failure);
 
     ConnectionPool& pool_;
     ConfigReader& configs_;
-    const Clock& clock_;
+    const LedgerWorld world_;
     const Bodies bodies_;
 };
 

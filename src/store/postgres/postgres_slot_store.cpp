@@ -69,7 +69,7 @@ public:
           mirror_{source_of_},
           provisioner_{pool_, world.log},
           batches_{{pool_, configs_, mirror_, provisioner_, world, source_of_}, bodies_, options.ledger.seed},
-          functions_{pool_, configs_, world.clock, bodies_},
+          functions_{pool_, configs_, world, bodies_},
           housekeeper_{pool_, world.clock, world.log},
           listener_{settings.connect,
                     world.log,
@@ -427,8 +427,7 @@ private:
 
     void log_trouble(const Failure& failure) {
         if (!failure.sqlstate.starts_with("SL")) {
-            world_.log.write(LogLevel::Warn, "PostgresSlotStore",
-                             failure.message + " (" + failure.sqlstate + ")");
+            world_.log.write(LogLevel::Warn, kStoreComponent, failure.described());
         }
     }
 
