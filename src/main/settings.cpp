@@ -209,6 +209,27 @@ public:
 
     bool yes_or_no(std::string_view key) { return choice<bool>(key, {{"false", false}, {"true", true}}); }
 
+    // In whole days, since no duration on the wire is longer than 31 of them.
+    std::optional<Duration> retention() {
+        constexpr int kDaysMost = 36'500;
+        const SettingInForce& entry = entries_.at("slots.retention");
+        if (!entry.is_set) {
+            return std::nullopt;
+        }
+        int days = 0;
+        const std::string& given = entry.value;
+        const char* const end = given.data() + given.size();
+        const bool shaped = given.size() > 2 && given.front() == 'P' && given.back() == 'D';
+        const auto [read, error] = shaped ? std::from_chars(given.data() + 1, end - 1, days)
+                                          : std::from_chars_result{end, std::errc::invalid_argument};
+        if (error != std::errc{} || read != end - 1 || days < 1 || days > kDaysMost) {
+            fail("slots.retention", "'" + given + "' is not a number of days from P1D to P36500D.");
+        } else if (postgres_address().empty()) {
+            fail("slots.retention", "only the store on PostgreSQL removes slots.");
+        }
+        return std::chrono::days{days};
+    }
+
     Settings::Postgres postgres() {
         // Each of the four workers may hold one while one of them reads counters on another.
         constexpr std::size_t kConnectionsFewest = 5;
@@ -221,6 +242,7 @@ public:
             .pool_min = whole_number("postgres.pool.min", 0, kConnectionsMost),
             .pool_max = whole_number("postgres.pool.max", kConnectionsFewest, kConnectionsMost),
             .migrate = yes_or_no("postgres.migrateAtStart"),
+            .retention = retention(),
         };
         if (result.pool_min > result.pool_max) {
             fail("postgres.pool.min", "it is larger than postgres.pool.max.");

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <map>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -36,6 +37,7 @@ struct Settings {
         std::size_t pool_min;
         std::size_t pool_max;
         bool migrate;
+        std::optional<Duration> retention;
     } postgres;
 };
 

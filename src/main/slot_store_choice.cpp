@@ -33,6 +33,7 @@ Result<OpenSlotStore, std::string> open_postgres(const Settings& settings, Ledge
     options.batch_max = settings.batch_max;
     options.windows_in_chunk = static_cast<std::int32_t>(settings.postgres.windows_in_chunk);
     options.migrate = settings.postgres.migrate;
+    options.retention = settings.postgres.retention;
     auto opened = open_postgres_slot_store(pool, options, world, pool_metrics);
     if (!opened) {
         return Unexpected{opened.error()};

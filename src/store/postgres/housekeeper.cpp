@@ -18,36 +18,65 @@ constexpr Statement kSweepFrontier{
     " (select pool_nm, req_ts, wndw_end_ts from rl_wndw_frontier_trk"
     " where wndw_end_ts < sluice.from_ms($1) limit $2 for update skip locked)"};
 
+// Few enough that nobody notices how long the pool is closed for them.
+constexpr std::int64_t kWindowsMax = 20;
+constexpr Statement kPools{"pools", "select pool_nm from sluice.pool"};
+constexpr Statement kForgetWindows{"forget_windows",
+                                   "select sluice.forget_windows($1, sluice.from_ms($2), $3::integer)"};
+
 }  // namespace
 
-Housekeeper::Housekeeper(ConnectionPool& pool, const Clock& clock, Log& log)
-    : pool_{pool}, clock_{clock}, log_{log}, thread_{[this](const std::stop_token& stop) { work(stop); }} {}
+Housekeeper::Housekeeper(ConnectionPool& pool, std::optional<Duration> retention, const Clock& clock,
+                         Log& log)
+    : pool_{pool},
+      retention_{retention},
+      clock_{clock},
+      log_{log},
+      thread_{[this](const std::stop_token& stop) { work(stop); }} {}
 
 void Housekeeper::work(const std::stop_token& stop) {
     std::mutex mutex;
     std::condition_variable_any never;
     while (!stop.stop_requested()) {
-        sweep();
+        sweep_frontier();
+        forget_old_windows(stop);
         std::unique_lock lock{mutex};
         never.wait_for(lock, stop, kTurn, [] { return false; });
     }
 }
 
-void Housekeeper::sweep() {
+void Housekeeper::sweep_frontier() {
     std::int64_t removed = kRowsMax;
     while (removed == kRowsMax) {
-        const auto lease = pool_.take(ConnectionPool::Clock::now() + std::chrono::seconds{1});
-        if (!lease) {
-            return;
-        }
-        const auto rows =
-            (*lease)->run(kSweepFrontier, Parameters{}.add(to_ms(clock_.now() - kGrace)).add(kRowsMax));
-        if (!rows) {
-            log_.write(LogLevel::Warn, "Housekeeper", rows.error().message);
-            return;
-        }
-        removed = rows->affected();
+        const auto rows = run(kSweepFrontier, Parameters{}.add(to_ms(clock_.now() - kGrace)).add(kRowsMax));
+        removed = rows ? rows->affected() : 0;
     }
+}
+
+void Housekeeper::forget_old_windows(const std::stop_token& stop) {
+    const auto pools = retention_ ? run(kPools, {}) : std::nullopt;
+    for (std::size_t i = 0; pools && i < pools->size(); ++i) {
+        std::int64_t removed = kWindowsMax;
+        while (removed == kWindowsMax && !stop.stop_requested()) {
+            const auto rows = run(
+                kForgetWindows,
+                Parameters{}.add(pools->text(i, 0)).add(to_ms(clock_.now() - *retention_)).add(kWindowsMax));
+            removed = rows ? rows->number(0, 0).value_or(0) : 0;
+        }
+    }
+}
+
+std::optional<Rows> Housekeeper::run(const Statement& statement, Parameters parameters) {
+    const auto lease = pool_.take(ConnectionPool::Clock::now() + std::chrono::seconds{1});
+    if (!lease) {
+        return std::nullopt;  // The pool has said why.
+    }
+    auto rows = (*lease)->run(statement, std::move(parameters));
+    if (!rows) {
+        log_.write(LogLevel::Warn, "Housekeeper", rows.error().described());
+        return std::nullopt;
+    }
+    return std::move(*rows);
 }
 
 }  // namespace sluice::postgres

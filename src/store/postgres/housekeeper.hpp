@@ -1,5 +1,6 @@
 #pragma once
 
+#include <optional>
 #include <thread>
 
 #include "base/time.hpp"
@@ -7,17 +8,23 @@
 
 namespace sluice::postgres {
 
-// Removes what nobody needs any more, in small transactions: chunks of the frontier that lie behind now.
-// Their counters and slots stay; a request for a past time provisions its chunk again.
+// Removes what nobody needs any more, in small transactions: chunks of the frontier that lie behind now (a
+// request for a past time provisions its chunk again), and, where a retention is set, windows that ended
+// longer ago, together with their slots. An event that was removed is unknown: asked for again, it gets a new
+// slot.
 class Housekeeper {
 public:
-    Housekeeper(ConnectionPool& pool, const Clock& clock, Log& log);
+    Housekeeper(ConnectionPool& pool, std::optional<Duration> retention, const Clock& clock, Log& log);
 
 private:
     void work(const std::stop_token& stop);
-    void sweep();
+    void sweep_frontier();
+    void forget_old_windows(const std::stop_token& stop);
+    // Nothing when it failed, which was logged.
+    std::optional<Rows> run(const Statement& statement, Parameters parameters);
 
     ConnectionPool& pool_;
+    const std::optional<Duration> retention_;
     const Clock& clock_;
     Log& log_;
     std::jthread thread_;  // Last: it uses all of the above.

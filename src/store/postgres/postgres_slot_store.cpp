@@ -70,7 +70,7 @@ public:
           provisioner_{pool_, world.log},
           batches_{{pool_, configs_, mirror_, provisioner_, world, source_of_}, bodies_, options.ledger.seed},
           functions_{pool_, configs_, world, bodies_},
-          housekeeper_{pool_, world.clock, world.log},
+          housekeeper_{pool_, options.retention, world.clock, world.log},
           listener_{settings.connect,
                     world.log,
                     {[this](const std::string& said) { heed(said); },

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <memory>
+#include <optional>
 
 #include "app/slots/slot_ledger.hpp"
 #include "store/postgres/connection_pool.hpp"
@@ -19,6 +20,8 @@ struct PostgresSlotOptions {
     std::size_t batch_max = 256;          // Events of one transaction.
     std::int32_t windows_in_chunk = 100;  // Of pools that are made from now on.
     bool migrate = true;
+    // Slots whose window ended longer ago are removed, and their events forgotten. None: kept for ever.
+    std::optional<Duration> retention{};
 };
 
 // A SlotStore on a PostgreSQL that any number of nodes share.
