@@ -174,7 +174,7 @@ void BatchAssigner::report(const std::optional<Failure>& failure) const {
 }
 
 Result<void, Failure> BatchAssigner::attempt(Group group, Completeness completeness, SteadyTime deadline) {
-    if (const auto resolved = resolve_configs(group); !resolved) {
+    if (auto resolved = resolve_configs(group); !resolved) {
         return resolved;
     }
     Random random = fresh_random();
@@ -194,7 +194,7 @@ Result<void, Failure> BatchAssigner::attempt(Group group, Completeness completen
         }
         report = std::move(*run);
     }  // The windows are free again before anything else is done.
-    if (const auto followed = follow_up(*report); !followed) {
+    if (auto followed = follow_up(*report); !followed) {
         return followed;
     }
     return report->configs_changed ? Result<void, Failure>{} : refuse_exhausted(group, completeness);

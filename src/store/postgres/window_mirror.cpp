@@ -109,7 +109,7 @@ WindowMirror::Claim::Claim(Claim&& other) noexcept
       spare{std::move(other.spare)},
       unplaced{std::move(other.unplaced)},
       mirror_{std::exchange(other.mirror_, nullptr)},
-      pool_{other.pool_} {}
+      pool_{std::move(other.pool_)} {}
 
 WindowMirror::Claim::~Claim() {
     if (mirror_ != nullptr) {
