@@ -1,72 +1,11 @@
-#include "contract/slot_store_contract.hpp"
-#include "store/postgres/postgres_slot_store.hpp"
-#include "support/postgres_fixture.hpp"
+#include "contract/stores_under_test.hpp"
 
 namespace sluice::test {
 namespace {
 
-class SilentPool final : public postgres::PoolMetrics {
-public:
-    void waited(std::chrono::nanoseconds) override {}
-};
-
-// A store in a database of its own.
-class PostgresStore final : public StoreUnderTest {
-public:
-    PostgresStore(AssignWay way, StoreSettings settings, StoreSurroundings& around) : around_{around} {
-        options_.ledger = {5s, settings.strict, settings.seed};
-        options_.way = way;
-        open();
-    }
-
-    SlotStore& store() override { return *store_; }
-    void restart() override { open(); }
-
-    RecountReport recount_all() override {
-        RecountReport report;
-        const auto connection = connect(database_.dsn());
-        const auto rows = connection->run_script(
-            "select pool || ' at ' || window_start || ' counts ' || counted || ' and holds ' || recounted"
-            " from sluice.recount where counted <> recounted limit 100");
-        if (!rows) {
-            report.differences.push_back(rows.error().message);
-            return report;
-        }
-        for (std::size_t i = 0; i < rows->size(); ++i) {
-            report.differences.emplace_back(rows->text(i, 0));
-        }
-        report.slots = std::stoull(ask(*connection, "select count(*) from rl_event_slot_dtl"));
-        return report;
-    }
-
-private:
-    void open() {
-        store_.reset();
-        auto opened = open_postgres_slot_store({test_settings(database_.dsn()), 2, 8}, options_,
-                                               {around_.clock, around_.metrics, around_.log}, pool_metrics_);
-        if (!opened) {
-            throw std::runtime_error{opened.error()};
-        }
-        store_ = std::move(*opened);
-    }
-
-    FreshDatabase database_;
-    SilentPool pool_metrics_;
-    StoreSurroundings& around_;
-    PostgresSlotOptions options_;
-    std::unique_ptr<PostgresSlotStore> store_;
-};
-
-std::unique_ptr<StoreUnderTest> batch_way(StoreSettings settings, StoreSurroundings& around) {
-    return std::make_unique<PostgresStore>(AssignWay::Batch, settings, around);
-}
-
-std::unique_ptr<StoreUnderTest> function_way(StoreSettings settings, StoreSurroundings& around) {
-    return std::make_unique<PostgresStore>(AssignWay::Function, settings, around);
-}
-
 INSTANTIATE_TEST_SUITE_P(Postgres, SlotStoreContract,
-                         testing::Values(StoreKind{"Batch", batch_way}, StoreKind{"Function", function_way}),
+                         testing::Values(StoreKind{"Batch", postgres_batch_way, 10},
+                                         StoreKind{"Function", postgres_function_way, 10}),
                          [](const auto& kind) { return kind.param.name; });
 
 }  // namespace

@@ -43,7 +43,9 @@ public:
 
 struct StoreKind {
     std::string name;
+    // Null when the server that the store needs was not started.
     std::function<std::unique_ptr<StoreUnderTest>(StoreSettings, StoreSurroundings&)> make;
+    std::size_t round_trips = 1;  // Long tests are shorter by this factor where each step asks a server.
 };
 inline void PrintTo(const StoreKind& kind, std::ostream* out) { *out << kind.name; }
 
@@ -59,8 +61,17 @@ T must(Result<T, SlotError> result) {
 // What every SlotStore promises. After each test all counters must equal their recount.
 class SlotStoreContract : public testing::TestWithParam<StoreKind> {
 protected:
-    void SetUp() override { open({}); }
-    void TearDown() override { EXPECT_THAT(world_->recount_all().differences, testing::IsEmpty()); }
+    void SetUp() override {
+        open({});
+        if (world_ == nullptr) {
+            GTEST_SKIP() << "the server that this store needs is not there; tools/services starts it";
+        }
+    }
+    void TearDown() override {
+        if (world_ != nullptr) {
+            EXPECT_THAT(world_->recount_all().differences, testing::IsEmpty());
+        }
+    }
 
     void open(StoreSettings settings) {
         world_.reset();

@@ -10,6 +10,8 @@
 
 #include <unistd.h>
 
+#include "store/postgres/slot_schema.hpp"
+
 namespace sluice::test {
 namespace {
 
@@ -42,6 +44,39 @@ std::string services(const std::string& state, const std::string& words) {
     }
     return text;
 }
+
+// A database with the slot schema that others are copied from. The first test on a server makes it; every
+// test is a process of its own, so the others wait for it by a lock. Its name tells the text of the
+// migrations: a server may outlive a version of them.
+std::string template_with_slots() {
+    std::string text;
+    for (const postgres::Migration& migration : postgres::slot_migrations()) {
+        text += migration.sql;
+    }
+    const std::string name = "sluice_template_" + std::to_string(std::hash<std::string>{}(text));
+    const auto connection = connect(postgres_address());
+    ask(*connection, "select pg_advisory_lock(7309, 1)");
+    if (ask(*connection, "select 1 from pg_database where datistemplate and datname = '" + name + "'")
+            .empty()) {
+        ask(*connection, "drop database if exists " + name);
+        ask(*connection, "create database " + name + " template template0");
+        const auto inside = connect(with_database(postgres_address(), name));
+        if (const auto migrated = postgres::migrate_slots(*inside); !migrated) {
+            throw std::runtime_error{migrated.error().message};
+        }
+        ask(*connection, "alter database " + name + " is_template true");
+    }
+    return name;  // The lock goes with the connection.
+}
+
+// Empties a database with the slot schema. Tells whether it holds that schema and nothing else.
+const std::string kEmptySlots =
+    "truncate rl_event_wndw_config, rl_wndw_ct, rl_event_slot_dtl, rl_wndw_frontier_trk, sluice.pool,"
+    " sluice.slot_past;"
+    " alter sequence sluice.config_number restart; alter sequence sluice.slot_number restart;"
+    " select count(*) = 4 from pg_class c join pg_namespace n on n.oid = c.relnamespace"
+    " where c.relkind = 'r' and n.nspname <> 'sluice' and n.nspname not like 'pg\\_%'"
+    " and n.nspname <> 'information_schema'";
 
 }  // namespace
 
@@ -83,14 +118,41 @@ std::string ask(Connection& connection, const std::string& sql) {
     return rows->empty() ? "" : std::string{rows->text(0, 0)};
 }
 
-FreshDatabase::FreshDatabase() {
+FreshDatabase::FreshDatabase(Furnished furnished) {
+    if (furnished == Furnished::WithSlots) {
+        reserve();
+        return;
+    }
     static std::atomic<int> made{0};
     name_ = "sluice_test_" + std::to_string(::getpid()) + "_" + std::to_string(++made);
     dsn_ = with_database(postgres_address(), name_);
     ask(*connect(postgres_address()), "create database " + name_ + " template template0");
 }
 
+void FreshDatabase::reserve() {
+    const std::string from = template_with_slots();
+    reservation_ = connect(postgres_address());
+    int number = 1;
+    while (ask(*reservation_, "select pg_try_advisory_lock(7310, " + std::to_string(number) + ")") != "t") {
+        ++number;
+    }
+    name_ = from + "_" + std::to_string(number);
+    dsn_ = with_database(postgres_address(), name_);
+    const std::string named = "'" + name_ + "'";
+    const bool exists = !ask(*reservation_, "select 1 from pg_database where datname = " + named).empty();
+    if (exists) {  // Whoever used it is gone, or on the way.
+        ask(*reservation_, "select pg_terminate_backend(pid) from pg_stat_activity where datname = " + named);
+    }
+    if (!exists || ask(*connect(dsn_), kEmptySlots) != "t") {
+        ask(*reservation_, "drop database if exists " + name_ + " with (force)");
+        ask(*reservation_, "create database " + name_ + " template " + from);
+    }
+}
+
 FreshDatabase::~FreshDatabase() {
+    if (reservation_) {
+        return;  // The next test finds it warm: that is much of what a new one costs.
+    }
     // A database that stays behind goes with the server.
     if (auto opened = Connection::open(test_settings(postgres_address()))) {
         (void)(*opened)->run_script("drop database if exists " + name_ + " with (force)");
@@ -125,7 +187,7 @@ void OwnServer::revive() { services(state_, "revive postgres"); }
 
 void PostgresTest::SetUp() {
     if (!postgres_address().empty()) {
-        database_ = std::make_unique<FreshDatabase>();
+        database_ = std::make_unique<FreshDatabase>(furnished_);
         return;
     }
     const char* continuous = std::getenv("CI");

@@ -26,10 +26,17 @@ std::unique_ptr<postgres::Connection> connect(const std::string& dsn);
 // The first column of the first row of a script; throws when it fails.
 std::string ask(postgres::Connection& connection, const std::string& sql);
 
-// An empty database of its own on the server of tools/services; dropped afterwards, whoever is connected.
+// What a database holds before a test.
+enum class Furnished {
+    Empty,
+    WithSlots,  // The schema of the slot store, as its migrations leave it.
+};
+
+// A database of its own on the server of tools/services. An empty one is dropped afterwards, whoever is
+// connected; one with slots is emptied for the next test.
 class FreshDatabase {
 public:
-    FreshDatabase();
+    explicit FreshDatabase(Furnished furnished = Furnished::Empty);
     ~FreshDatabase();
     FreshDatabase(const FreshDatabase&) = delete;
     FreshDatabase& operator=(const FreshDatabase&) = delete;
@@ -38,8 +45,12 @@ public:
     [[nodiscard]] const std::string& dsn() const { return dsn_; }
 
 private:
+    // Takes a database with the slot schema that no other test has at the moment; makes one if there is none.
+    void reserve();
+
     std::string name_;
     std::string dsn_;
+    std::unique_ptr<postgres::Connection> reservation_;  // Ends with its connection.
 };
 
 // A PostgreSQL server that only this test uses, so that it may be killed and started again.
@@ -65,12 +76,14 @@ private:
 // CI forbids.
 class PostgresTest : public ::testing::Test {
 protected:
+    explicit PostgresTest(Furnished furnished = Furnished::Empty) : furnished_{furnished} {}
     void SetUp() override;
 
     [[nodiscard]] const std::string& dsn() const { return database_->dsn(); }
     [[nodiscard]] std::unique_ptr<postgres::Connection> connect() const { return test::connect(dsn()); }
 
 private:
+    Furnished furnished_;
     std::unique_ptr<FreshDatabase> database_;
 };
 

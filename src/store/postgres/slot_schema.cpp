@@ -4,9 +4,6 @@
 #include <vector>
 
 namespace sluice::postgres {
-
-std::span<const Migration> slot_migrations();  // The files of sql/, embedded.
-
 namespace {
 
 constexpr Statement kFirstSchema{"first_schema", "select current_schema(), quote_ident(current_schema())"};

@@ -4,6 +4,9 @@
 
 namespace sluice::postgres {
 
+// The files of sql/, embedded, before the schema of the tables is put in.
+std::span<const Migration> slot_migrations();
+
 // Makes or brings up to date the tables of slots in the connection's first schema, and what belongs to them
 // in schema `sluice`. A table of ours that has other columns is somebody else's: refused, nothing created.
 Result<void, MigrationError> migrate_slots(Connection& connection);
