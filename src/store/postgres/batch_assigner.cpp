@@ -45,8 +45,23 @@ SlotError last_word(const std::optional<Failure>& failure) {
 
 bool is_refused(const Candidate& candidate) { return candidate.outcome && !candidate.outcome->has_value(); }
 
+// Nothing is left to decide, or the first that fails is known: nobody before it is undecided.
+bool is_settled(std::span<Candidate*> group) {
+    const auto first =
+        std::ranges::find_if(group, [](const Candidate* one) { return !one->outcome || is_refused(*one); });
+    return first == group.end() || (*first)->outcome;
+}
+
 bool is_new(const Candidate& candidate) {
     return !candidate.outcome || (candidate.outcome->has_value() && !(*candidate.outcome)->repeated);
+}
+
+// REQUIRES: one of the group belongs to the pool.
+WindowGrid grid_of(std::span<Candidate*> group, const PoolName& pool) {
+    const auto found = std::ranges::find_if(group, [&](const Candidate* one) {
+        return one->config != nullptr && one->config->terms.pool == pool;
+    });
+    return (*found)->config->policy().grid;
 }
 
 std::vector<Candidate*> pointers_to(std::vector<Candidate>& candidates) {
@@ -114,6 +129,7 @@ AllOutcome BatchAssigner::assign_all(std::span<const AssignSlot> events) {
 
 void BatchAssigner::decide(Group group, SteadyTime deadline) {
     std::optional<Failure> failure;
+    Search search{Completeness::AsManyAsFit, deadline, {}};
     for (;;) {
         std::vector<Candidate*> rest = undecided(group);
         if (rest.empty()) {
@@ -125,14 +141,16 @@ void BatchAssigner::decide(Group group, SteadyTime deadline) {
             return;
         }
         failure.reset();
-        if (const auto tried = attempt(rest, Completeness::AsManyAsFit, deadline); !tried) {
+        const auto tried = attempt(rest, search);
+        if (!tried) {
             failure = tried.error();
             if (blames_a_member(*failure) && rest.size() > 1) {
                 decide_halves(rest, deadline);
                 return;
             }
         }
-        if (undecided(rest).size() == rest.size()) {
+        if (undecided(rest).size() == rest.size() && !(tried && *tried == Next::LookFurtherOn)) {
+            search.avoid.clear();
             std::this_thread::sleep_for(kPause);
         }
     }
@@ -147,20 +165,23 @@ void BatchAssigner::decide_halves(Group group, SteadyTime deadline) {
 
 void BatchAssigner::decide_all(Group group, SteadyTime deadline) {
     std::optional<Failure> failure;
+    Search search{Completeness::AllOrNone, deadline, {}};
     do {
         for (Candidate* candidate : group) {
             *candidate = {candidate->command, nullptr, std::nullopt};
         }
         failure.reset();
-        if (const auto tried = attempt(group, Completeness::AllOrNone, deadline); !tried) {
+        const auto tried = attempt(group, search);
+        if (!tried) {
             failure = tried.error();
         }
-        const bool refused = std::ranges::any_of(
-            group, is_refused, [](Candidate * one) -> auto& { return *one; });
-        if (refused || undecided(group).empty()) {
+        if (is_settled(group)) {
             return;
         }
-        std::this_thread::sleep_for(kPause);
+        if (!(tried && *tried == Next::LookFurtherOn)) {
+            search.avoid.clear();
+            std::this_thread::sleep_for(kPause);
+        }
     } while (steady_clock::now() < deadline);
     report(failure);
     refuse_rest(group, last_word(failure));
@@ -173,15 +194,17 @@ void BatchAssigner::report(const std::optional<Failure>& failure) const {
     }
 }
 
-Result<void, Failure> BatchAssigner::attempt(Group group, Completeness completeness, SteadyTime deadline) {
-    if (auto resolved = resolve_configs(group); !resolved) {
-        return resolved;
+Result<BatchAssigner::Next, Failure> BatchAssigner::attempt(Group group, Search& search) {
+    if (const auto resolved = resolve_configs(group); !resolved) {
+        return Unexpected{resolved.error()};
     }
     Random random = fresh_random();
     std::optional<BatchAttempt::Report> report;
     {
-        BatchAttempt one{{parts_.mirror, random, parts_.world.clock.now(), bodies_, completeness}, group};
-        const auto lease = parts_.pool.take(deadline);
+        BatchAttempt one{
+            {parts_.mirror, random, parts_.world.clock.now(), bodies_, search.completeness, search.avoid},
+            group};
+        const auto lease = parts_.pool.take(search.deadline);
         if (!lease) {
             return Unexpected{lease.error()};
         }
@@ -194,10 +217,21 @@ Result<void, Failure> BatchAssigner::attempt(Group group, Completeness completen
         }
         report = std::move(*run);
     }  // The windows are free again before anything else is done.
-    if (auto followed = follow_up(*report); !followed) {
-        return followed;
+    if (const auto followed = follow_up(group, *report); !followed) {
+        return Unexpected{followed.error()};
     }
-    return report->configs_changed ? Result<void, Failure>{} : refuse_exhausted(group, completeness);
+    if (report->configs_changed) {
+        return Next::TryAgain;
+    }
+    if (const auto refused = refuse_exhausted(group, search.completeness); !refused) {
+        return Unexpected{refused.error()};
+    }
+    Next next = Next::TryAgain;
+    for (auto& [pool, windows] : report->busy) {
+        search.avoid[pool].merge(windows);
+        next = Next::LookFurtherOn;
+    }
+    return next;
 }
 
 Result<void, Failure> BatchAssigner::resolve_configs(Group group) {
@@ -218,7 +252,7 @@ Result<void, Failure> BatchAssigner::resolve_configs(Group group) {
     return {};
 }
 
-Result<void, Failure> BatchAssigner::follow_up(const BatchAttempt::Report& report) {
+Result<void, Failure> BatchAssigner::follow_up(Group group, BatchAttempt::Report& report) {
     if (report.configs_changed) {
         parts_.configs.flush();
     }
@@ -228,8 +262,15 @@ Result<void, Failure> BatchAssigner::follow_up(const BatchAttempt::Report& repor
     for (const auto& [pool, windows] : report.missing) {
         if (!report.needs_missing) {
             parts_.provisioner.provision_soon(pool, windows);
-        } else if (const auto provisioned = parts_.provisioner.provision(pool, windows); !provisioned) {
-            return Unexpected{provisioned.error()};
+            continue;
+        }
+        const auto busy = parts_.provisioner.provision(pool, windows);
+        if (!busy) {
+            return Unexpected{busy.error()};
+        }
+        const auto grid = grid_of(group, pool);
+        for (const std::int64_t start : *busy) {
+            report.busy[pool].insert(grid.index_of(Instant{Duration{start}}));
         }
     }
     return {};
@@ -260,6 +301,10 @@ Result<void, Failure> BatchAssigner::refuse_exhausted(Group group, Completeness 
         if (!window) {
             candidate->outcome = SlotOutcome{Unexpected{no_room(policy, ask)}};
         } else if (takes) {
+            if (full(candidate)) {
+                // The mirror erred somewhere; where, these counts cannot tell, with what was taken above.
+                parts_.mirror.forget(pool);
+            }
             windows.add(*window, ask.weight);
         } else {
             parts_.mirror.learn(pool, *window, windows.held(*window));

@@ -42,10 +42,21 @@ private:
     void decide_halves(Group group, SteadyTime deadline);
     // Decides the group as one.
     void decide_all(Group group, SteadyTime deadline);
+    // What a group looks for, and where it need not look again for the moment.
+    struct Search {
+        Completeness completeness;
+        SteadyTime deadline;
+        BusyWindows avoid;
+    };
+    // How those that are left go on.
+    enum class Next {
+        TryAgain,
+        LookFurtherOn,  // All that was tried is held by others; what lies behind may not be.
+    };
     // One attempt, and what follows from it. A failure has decided nothing of what it left undecided.
-    Result<void, Failure> attempt(Group group, Completeness completeness, SteadyTime deadline);
+    Result<Next, Failure> attempt(Group group, Search& search);
     Result<void, Failure> resolve_configs(Group group);
-    Result<void, Failure> follow_up(const BatchAttempt::Report& report);
+    Result<void, Failure> follow_up(Group group, BatchAttempt::Report& report);
 
     // Refuses those for whom every window within reach is truly full, and tells the mirror where it erred.
     // With AllOrNone each takes its place from those behind it.

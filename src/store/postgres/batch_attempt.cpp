@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <limits>
 #include <set>
+#include <tuple>
 
 #include "app/slots/slot_errors.hpp"
 
@@ -23,12 +24,16 @@ constexpr Statement kFindSlots{"find_slots",
                                " from rl_event_slot_dtl d"
                                " join rl_event_wndw_config c on c.rl_wndw_config_id = d.rl_wndw_config_id"
                                " where d.event_id = any ($1)"};
+// Those that were planned come first: a group with several caps may leave windows with room for some of it in
+// front of the one that another needs, and a group of all or none needs every one. The others stand in for
+// those that are held.
 constexpr Statement kLockWindows{
     "lock_windows",
     "select sluice.to_ms(w.wndw_strt_ts), w.slot_ct from rl_wndw_ct w"
     " where w.pool_nm = $1 and w.slot_ct <= $3"
     " and w.wndw_strt_ts = any (array(select sluice.from_ms(ms) from unnest($2::bigint[]) as ms))"
-    " order by w.wndw_strt_ts limit $4 for update skip locked"};
+    " order by sluice.to_ms(w.wndw_strt_ts) <> all ($5::bigint[]), w.wndw_strt_ts"
+    " limit $4 for update skip locked"};
 constexpr Statement kSeeWindows{
     "see_windows",
     "select sluice.to_ms(w.wndw_strt_ts), w.slot_ct from rl_wndw_ct w where w.pool_nm = $1"
@@ -38,6 +43,15 @@ constexpr Statement kStoreSlots{
                    " from sluice.store_slots(sluice.from_ms($1), $2, $3, $4, $5, $6, $7, $8, $9) d"
                    " join rl_event_wndw_config c on c.rl_wndw_config_id = d.rl_wndw_config_id"};
 constexpr std::size_t kStatementsPerGroup = 4;  // Before those of each pool.
+
+// What a window may hold at most for one of these to fit.
+Places most_room(std::span<const PlacedAsk> asks) {
+    Places room = 0;
+    for (const auto& [policy, ask] : asks) {
+        room = std::max(room, policy.max_per_window - ask.weight);
+    }
+    return room;
+}
 
 Failure damaged(const char* what) { return {"XX001", std::string{"a row of "} + what + " is damaged"}; }
 
@@ -98,6 +112,8 @@ Result<BatchAttempt::Report, Failure> BatchAttempt::run(Connection& connection) 
     for (auto& [pool, share] : shares_) {
         read_windows(share, (*rows)[next], (*rows)[next + 1]);
         look_for_missing(pool, share, report);
+        look_for_held(pool, share, report);
+        look_for_open(share);
         next += 2;
     }
     place_new();
@@ -108,12 +124,16 @@ Result<BatchAttempt::Report, Failure> BatchAttempt::run(Connection& connection) 
             std::ranges::for_each(placed_, [](Candidate* candidate) { candidate->outcome.reset(); });
             return Unexpected{stored.error()};
         }
+    } else {
+        // What was planned is in no window: the mirror must not learn it.
+        std::ranges::for_each(shares_, [](auto& share) { share.second.locked.clear(); });
     }
     teach_mirror();
     return report;
 }
 
 Result<void, Failure> BatchAttempt::claim_windows() {
+    static const std::set<WindowIndex> kNone;
     for (Candidate* candidate : group_) {
         const auto& ask = candidate->command->ask;
         if (candidate->config == nullptr || ask.weight > candidate->config->terms.max_per_window) {
@@ -125,7 +145,9 @@ Result<void, Failure> BatchAttempt::claim_windows() {
         share.asks.push_back({candidate->config->policy(), ask});
     }
     for (auto& [pool, share] : shares_) {
-        auto claim = setting_.mirror.claim(pool, share.asks);
+        const auto busy = setting_.avoid.find(pool);
+        auto claim =
+            setting_.mirror.claim(pool, share.asks, busy == setting_.avoid.end() ? kNone : busy->second);
         if (!claim) {
             return Unexpected{Failure{"08006", claim.error().what, true}};
         }
@@ -159,20 +181,20 @@ void BatchAttempt::queue_reading(Connection& connection) const {
     for (const auto& [pool, share] : shares_) {
         const WindowGrid grid{share.window_size};
         ArrayText windows;
-        Places room = 0;
-        for (const auto* list : {&share.claim->planned, &share.claim->spare}) {
-            for (const WindowIndex window : *list) {
-                windows.add(to_ms(grid.start_of(window)));
-            }
+        ArrayText planned;
+        for (const WindowIndex window : share.claim->planned) {
+            windows.add(to_ms(grid.start_of(window)));
+            planned.add(to_ms(grid.start_of(window)));
         }
-        for (const PlacedAsk& placed : share.asks) {
-            room = std::max(room, placed.policy.max_per_window - placed.ask.weight);
+        for (const WindowIndex window : share.claim->spare) {
+            windows.add(to_ms(grid.start_of(window)));
         }
         connection.queue(kLockWindows, Parameters{}
                                            .add(pool.text())
                                            .add(windows)
-                                           .add(std::int64_t{room})
-                                           .add(static_cast<std::int64_t>(share.claim->planned.size())));
+                                           .add(std::int64_t{most_room(share.asks)})
+                                           .add(static_cast<std::int64_t>(share.claim->planned.size()))
+                                           .add(planned));
         connection.queue(kSeeWindows, Parameters{}.add(pool.text()).add(windows));
     }
 }
@@ -239,6 +261,65 @@ void BatchAttempt::look_for_missing(const PoolName& pool, const PoolShare& share
     }
 }
 
+// With fewer locks than asked for, every other window with room was held by somebody.
+void BatchAttempt::look_for_held(const PoolName& pool, const PoolShare& share, Report& report) {
+    if (share.locked.size() >= share.claim->planned.size()) {
+        return;
+    }
+    const Places room = most_room(share.asks);
+    for (const auto& [window, places] : share.seen) {
+        if (places <= room && !share.locked.contains(window)) {
+            report.busy[pool].insert(window);
+        }
+    }
+}
+
+void BatchAttempt::look_for_open(PoolShare& share) {
+    const auto& [planned, spare] = std::tie(share.claim->planned, share.claim->spare);
+    for (const WindowIndex window : planned) {
+        if (!share.seen.contains(window)) {
+            share.open.emplace(window, 0);
+        }
+    }
+    // Spare windows are tried in their order, until there are enough.
+    const bool all_tried = share.locked.size() < planned.size();
+    const auto last = std::ranges::find_if(spare.rbegin(), spare.rend(),
+                                           [&](WindowIndex window) { return share.locked.contains(window); });
+    for (const WindowIndex window : spare) {
+        const auto seen = share.seen.find(window);
+        const bool tried = all_tried || (last != spare.rend() && window <= *last);
+        if (seen == share.seen.end()) {
+            share.open.emplace(window, 0);
+        } else if (!tried) {
+            share.open.insert(*seen);
+        }
+    }
+}
+
+// The place of one candidate among the locked windows, if no other may lie before it.
+std::optional<Placement> BatchAttempt::place_one(const Candidate& candidate, PoolShare& share) {
+    const SlotPolicy policy = candidate.config->policy();
+    const SlotAsk& ask = candidate.command->ask;
+    while (share.candidates[share.next] != &candidate) {
+        ++share.next;
+    }
+    if (share.is_stalled) {
+        return std::nullopt;
+    }
+    // Without a plan all within reach was full, by this group's own plan, too; some of that did not come.
+    const auto plan = share.claim->plan[share.next];
+    const WindowIndex known_until =
+        plan ? std::max(*plan, share.claim->horizon) : std::numeric_limits<WindowIndex>::max();
+    LockedWindows windows{share.locked};
+    auto placement = place(policy, ask, windows, setting_.random);
+    LockedWindows unsure{share.open};
+    const auto before = find_window(policy, ask, unsure);
+    const bool jumps =
+        placement && ((before && *before < placement->window) || placement->window > known_until);
+    share.is_stalled = jumps || (!placement && before);
+    return share.is_stalled ? std::nullopt : placement;
+}
+
 void BatchAttempt::place_new() {
     for (Candidate* candidate : group_) {
         if (candidate->outcome) {
@@ -246,13 +327,12 @@ void BatchAttempt::place_new() {
         }
         const SlotPolicy policy = candidate->config->policy();
         const AssignSlot& command = *candidate->command;
-        auto& locked = shares_.at(candidate->config->terms.pool).locked;
-        LockedWindows windows{locked};
-        const auto placement = place(policy, command.ask, windows, setting_.random);
+        PoolShare& share = shares_.at(candidate->config->terms.pool);
+        const auto placement = place_one(*candidate, share);
         if (!placement) {
             continue;
         }
-        locked.at(placement->window) += command.ask.weight;
+        share.locked.at(placement->window) += command.ask.weight;
         candidate->outcome = SlotOutcome{
             Granted{Slot{command.event_id, candidate->config->id, command.ask.requested,
                          policy.grid.start_of(placement->window), placement->scheduled, command.ask.weight,

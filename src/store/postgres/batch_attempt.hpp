@@ -2,6 +2,7 @@
 
 #include <map>
 #include <optional>
+#include <set>
 #include <vector>
 
 #include "app/slots/config_cache.hpp"
@@ -21,6 +22,9 @@ struct Candidate {
     bool believed_full = false;          // No window within reach is believed to have room.
 };
 
+// Windows that others hold, or are provisioning, in transactions that have not ended.
+using BusyWindows = std::map<PoolName, std::set<WindowIndex>>;
+
 // What is to come of a group when not all of it can be placed.
 enum class Completeness { AsManyAsFit, AllOrNone };
 
@@ -37,6 +41,7 @@ public:
         Instant now;
         Bodies bodies;
         Completeness completeness;
+        const BusyWindows& avoid;  // Not to be tried again.
     };
     // The group is placed in its order. REQUIRES: distinct events.
     BatchAttempt(Setting setting, std::span<Candidate*> group) : setting_{setting}, group_{group} {}
@@ -47,6 +52,7 @@ public:
         std::map<PoolName, std::vector<std::int64_t>> missing;
         bool needs_missing = false;
         std::optional<Instant> held_by_others;  // One of the windows that were skipped.
+        BusyWindows busy;                       // What was skipped and left the group short of windows.
     };
     // A failure has decided nothing, unless its outcome is unknown.
     Result<Report, Failure> run(Connection& connection);
@@ -62,6 +68,11 @@ private:
         Duration window_size{};
         std::map<WindowIndex, Places> locked;
         std::map<WindowIndex, Places> seen;  // Without a lock.
+        // Windows that were wanted and neither locked nor found to be held or full: not there yet, or not
+        // tried. Nobody may be placed behind one that may have room for him.
+        std::map<WindowIndex, Places> open;
+        std::size_t next = 0;     // The next of `candidates`.
+        bool is_stalled = false;  // Somebody was left for another attempt; those behind him wait, too.
     };
 
     Result<void, Failure> claim_windows();
@@ -70,7 +81,10 @@ private:
     Result<void, Failure> answer_known(const Rows& slots);
     void read_windows(PoolShare& share, const Rows& locked, const Rows& seen);
     void look_for_missing(const PoolName& pool, const PoolShare& share, Report& report) const;
+    static void look_for_held(const PoolName& pool, const PoolShare& share, Report& report);
+    static void look_for_open(PoolShare& share);
     void place_new();
+    std::optional<Placement> place_one(const Candidate& candidate, PoolShare& share);
     [[nodiscard]] bool complete() const;
     Result<void, Failure> store(Connection& connection);
     Result<void, Failure> accept(const Rows& stored_before);

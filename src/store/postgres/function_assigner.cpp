@@ -17,8 +17,8 @@ constexpr std::chrono::milliseconds kPause{20};
 constexpr Statement kTakeSlot{
     "take_slot", "select " SLUICE_SLOT_COLUMNS
                  ", taken.repeated from sluice.take_slot($1, $2, $3, $4, $5, sluice.from_ms($6)) taken,"
-                 " lateral (select (taken.slot).*) d"
-                 " join rl_event_wndw_config c on c.rl_wndw_config_id = d.rl_wndw_config_id"};
+                 " lateral (select (taken.slot).*) d,"
+                 " lateral sluice.config_version(d.rl_wndw_config_id) c"};
 
 bool is_contention(const Failure& failure) {
     return failure.sqlstate == "SL409" || failure.sqlstate == "55P03" || failure.sqlstate == "40P01";
@@ -98,9 +98,7 @@ std::optional<SlotOutcome> FunctionAssigner::outcome_of(const AssignSlot& event,
     }
     const auto config = configs_.active(event.config_name);
     const Duration size = config && *config ? (*config)->terms.window_size : Duration{1};
-    const auto depth = (stored->slot.window_start -
-                        WindowGrid{size}.start_of(WindowGrid{size}.index_of(event.ask.requested))) /
-                       size;
+    const auto depth = depth_of(stored->slot, WindowGrid{size});
     return SlotOutcome{Granted{std::move(stored->slot), false, depth}};
 }
 

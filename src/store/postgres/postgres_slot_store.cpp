@@ -48,8 +48,8 @@ constexpr Statement kFlush{"flush", "select pg_notify('sluice', 'flush ' || $1::
     "select " SLUICE_SLOT_COLUMNS                                                                     \
     ", changed.repeated, (changed.freed).pool_nm, (changed.freed).window_ms, (changed.freed).slot_ct" \
     " from sluice." call                                                                              \
-    " changed, lateral (select (changed.slot).*) d"                                                   \
-    " join rl_event_wndw_config c on c.rl_wndw_config_id = d.rl_wndw_config_id"
+    " changed, lateral (select (changed.slot).*) d,"                                                  \
+    " lateral sluice.config_version(d.rl_wndw_config_id) c"
 constexpr Statement kCancel{"cancel_slot", SLUICE_CHANGED_SLOT("cancel_slot($1, sluice.from_ms($2))")};
 constexpr Statement kMove{"move_slot", SLUICE_CHANGED_SLOT("move_slot($1, $2, sluice.from_ms($3))")};
 #undef SLUICE_CHANGED_SLOT
@@ -314,7 +314,12 @@ private:
             mirror_.learn_room(*pool, Instant{Duration{rows->number(0, kSlotColumns + 2).value_or(0)}},
                                static_cast<Places>(rows->number(0, kSlotColumns + 3).value_or(0)));
         }
-        return Granted{std::move(stored->slot), rows->boolean(0, kSlotColumns).value_or(false)};
+        Granted changed{std::move(stored->slot), rows->boolean(0, kSlotColumns).value_or(false)};
+        if (!changed.repeated && changed.slot.state == SlotState::Assigned) {  // It was moved.
+            const auto config = active(stored->config_name);
+            changed.depth = config ? depth_of(changed.slot, (*config)->policy().grid) : 0;
+        }
+        return changed;
     }
 
     static SlotError change_refusal(const EventId& event_id, const Failure& failure) {

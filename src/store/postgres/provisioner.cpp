@@ -12,7 +12,8 @@ constexpr Statement kProvision{"provision", "select sluice.provision_windows($1,
 Provisioner::Provisioner(ConnectionPool& pool, Log& log)
     : pool_{pool}, log_{log}, thread_{[this](const std::stop_token& stop) { work(stop); }} {}
 
-Result<bool, Failure> Provisioner::provision(const PoolName& pool, const std::vector<std::int64_t>& windows) {
+Result<std::vector<std::int64_t>, Failure> Provisioner::provision(const PoolName& pool,
+                                                                  const std::vector<std::int64_t>& windows) {
     const auto lease = pool_.take(ConnectionPool::Clock::now() + kConnectionPatience);
     if (!lease) {
         return Unexpected{lease.error()};
@@ -21,7 +22,11 @@ Result<bool, Failure> Provisioner::provision(const PoolName& pool, const std::ve
     if (!rows) {
         return Unexpected{rows.error()};
     }
-    return rows->boolean(0, 0).value_or(false);
+    std::vector<std::int64_t> busy;
+    for (std::size_t i = 0; i < rows->size(); ++i) {
+        busy.push_back(rows->number(i, 0).value_or(0));
+    }
+    return busy;
 }
 
 void Provisioner::provision_soon(const PoolName& pool, std::vector<std::int64_t> windows) {

@@ -17,8 +17,10 @@ class Provisioner {
 public:
     Provisioner(ConnectionPool& pool, Log& log);
 
-    // Windows by their start in milliseconds. False: another transaction is at it and has not ended.
-    Result<bool, Failure> provision(const PoolName& pool, const std::vector<std::int64_t>& windows);
+    // Windows by their start in milliseconds. Gives those that another transaction, which has not ended, is
+    // at.
+    Result<std::vector<std::int64_t>, Failure> provision(const PoolName& pool,
+                                                         const std::vector<std::int64_t>& windows);
 
     // The same soon, in the background: nobody needs them yet.
     void provision_soon(const PoolName& pool, std::vector<std::int64_t> windows);

@@ -57,6 +57,10 @@ std::optional<StoredSlot> read_slot(const Rows& rows, std::size_t row) {
         std::move(*config_name)};
 }
 
+std::int64_t depth_of(const Slot& slot, WindowGrid grid) {
+    return grid.index_of(slot.window_start) - grid.index_of(slot.requested);
+}
+
 std::optional<ConfigVersion> read_config(const Rows& rows, std::size_t row) {
     RowReader reader{rows, row};
     const auto id = ConfigId{static_cast<std::uint32_t>(reader.number())};

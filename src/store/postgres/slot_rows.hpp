@@ -24,6 +24,9 @@ inline constexpr std::size_t kSlotColumns = 11;
 // Nothing when the row is damaged.
 std::optional<StoredSlot> read_slot(const Rows& rows, std::size_t row);
 
+// Windows between the requested one and that of the slot.
+std::int64_t depth_of(const Slot& slot, WindowGrid grid);
+
 // The columns of a config version `c`, in the order that read_config() expects.
 #define SLUICE_CONFIG_COLUMNS                                                         \
     "c.config_no, c.wndw_config_nm, c.wndw_max_event_ct, c.wndw_size_ms, c.pool_nm, " \

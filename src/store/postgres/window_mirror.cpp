@@ -14,14 +14,14 @@ constexpr std::size_t kSpare = 32;            // As many as the workers of a few
 // of this node has claimed.
 class Draft final : public WindowCounts {
 public:
-    Draft(PoolWindows& counts, std::unordered_set<WindowIndex>& claimed)
-        : counts_{counts}, claimed_{claimed} {}
+    Draft(PoolWindows& counts, std::unordered_set<WindowIndex>& claimed, const std::set<WindowIndex>& avoided)
+        : counts_{counts}, claimed_{claimed}, avoided_{avoided} {}
 
     Places held(WindowIndex window) override {
         if (const auto own = own_.find(window); own != own_.end()) {
             return own->second;
         }
-        return claimed_.contains(window) ? std::numeric_limits<Places>::max() : counts_.held(window);
+        return is_taken(window) ? std::numeric_limits<Places>::max() : counts_.held(window);
     }
 
     std::optional<WindowIndex> earliest_holding_at_most(WindowRange range, Places held_max) override {
@@ -38,7 +38,7 @@ public:
     std::optional<WindowIndex> earliest_free(WindowRange range, Places held_max) {
         while (range.first <= range.last) {
             const auto found = counts_.earliest_holding_at_most(range, held_max);
-            if (!found || !claimed_.contains(*found)) {
+            if (!found || !is_taken(*found)) {
                 return found;
             }
             range.first = *found + 1;
@@ -64,8 +64,13 @@ public:
     }
 
 private:
+    [[nodiscard]] bool is_taken(WindowIndex window) const {
+        return claimed_.contains(window) || avoided_.contains(window);
+    }
+
     PoolWindows& counts_;
     std::unordered_set<WindowIndex>& claimed_;
+    const std::set<WindowIndex>& avoided_;
     std::map<WindowIndex, Places> own_;
 };
 
@@ -107,6 +112,8 @@ WindowMirror::~WindowMirror() = default;
 WindowMirror::Claim::Claim(Claim&& other) noexcept
     : planned{std::move(other.planned)},
       spare{std::move(other.spare)},
+      horizon{other.horizon},
+      plan{std::move(other.plan)},
       unplaced{std::move(other.unplaced)},
       mirror_{std::exchange(other.mirror_, nullptr)},
       pool_{std::move(other.pool_)} {}
@@ -118,20 +125,24 @@ WindowMirror::Claim::~Claim() {
 }
 
 Result<WindowMirror::Claim, StoreError> WindowMirror::claim(const PoolName& pool,
-                                                            std::span<const PlacedAsk> asks) {
+                                                            std::span<const PlacedAsk> asks,
+                                                            const std::set<WindowIndex>& avoided) {
     const std::lock_guard lock{mutex_};
     PoolView& view = view_of(pool, asks.front().policy.grid.size());
-    Draft draft{view.counts, view.claimed};
+    Draft draft{view.counts, view.claimed, avoided};
     Claim claim{*this, pool};
     for (std::size_t i = 0; i < asks.size(); ++i) {
-        if (const auto window = find_window(asks[i].policy, asks[i].ask, draft)) {
-            draft.take(*window, asks[i].ask.weight);
+        claim.plan.push_back(find_window(asks[i].policy, asks[i].ask, draft));
+        if (claim.plan.back()) {
+            draft.take(*claim.plan.back(), asks[i].ask.weight);
         } else {
             claim.unplaced.push_back(i);
         }
     }
     claim.planned = draft.taken();
     claim.spare = choose_spare(draft, asks);
+    claim.horizon =
+        claim.spare.size() < kSpare ? std::numeric_limits<WindowIndex>::max() : claim.spare.back();
     if (const auto failure = view.counts.failure()) {
         claim.mirror_ = nullptr;  // What it claimed goes with the view.
         pools_.erase(pool);

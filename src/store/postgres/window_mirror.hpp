@@ -3,6 +3,8 @@
 #include <map>
 #include <memory>
 #include <mutex>
+#include <optional>
+#include <set>
 #include <vector>
 
 #include "app/slots/pool_windows.hpp"
@@ -39,6 +41,10 @@ public:
 
         std::vector<WindowIndex> planned;  // Where the asks are believed to fit, ascending. Claimed.
         std::vector<WindowIndex> spare;    // What may do instead, ascending. Not claimed.
+        // From the first planned window to this one, whatever is neither planned nor spare is believed full
+        // for all of the asks, or taken.
+        WindowIndex horizon = 0;
+        std::vector<std::optional<WindowIndex>> plan;  // For each ask.
         // Asks, by their number, for which no unclaimed window is believed to have room.
         std::vector<std::size_t> unplaced;
 
@@ -50,8 +56,10 @@ public:
         PoolName pool_;
     };
 
+    // No window of `avoided` is claimed or spare.
     // REQUIRES: at least one ask; all of one pool, and so of one window size.
-    Result<Claim, StoreError> claim(const PoolName& pool, std::span<const PlacedAsk> asks);
+    Result<Claim, StoreError> claim(const PoolName& pool, std::span<const PlacedAsk> asks,
+                                    const std::set<WindowIndex>& avoided);
 
     // What a window was seen to hold.
     void learn(const PoolName& pool, WindowIndex window, Places places);

@@ -210,10 +210,17 @@ return row(a_config_id, a_pool, a_window,
     greatest(a_requested, a_window) + floor(random()
         * (least(a_window + a_size - 1, a_latest) - greatest(a_requested, a_window) + 1))::bigint)::sluice.place;
 
--- Provisions the chunks of all these windows, in ascending order. False: another transaction is at one.
-create function sluice.provision_windows(a_pool text, a_windows bigint[]) returns boolean
-language sql
-return (select bool_and(sluice.provision(a_pool, chunk))
+-- Provisions the chunks of all these windows, in ascending order. Gives those that another transaction is at.
+create function sluice.provision_windows(a_pool text, a_windows bigint[]) returns setof bigint
+language sql as $$
+    with provisioned as materialized (
+        select chunk, sluice.provision(a_pool, chunk) as done
         from (select distinct window_ms - window_ms % (p.wndw_size_ms * p.chunk_ct) as chunk
               from unnest(a_windows) as window_ms join sluice.pool p on p.pool_nm = a_pool
-              order by 1) as chunks);
+              order by 1) as chunks
+    )
+    select window_ms
+    from unnest(a_windows) as window_ms join sluice.pool p on p.pool_nm = a_pool
+    join provisioned on chunk = window_ms - window_ms % (p.wndw_size_ms * p.chunk_ct)
+    where not done
+$$;

@@ -1,5 +1,17 @@
 -- Assigning, cancelling and moving: each one call, in the caller's transaction.
 
+-- A version of a config as it is committed now. The statement that calls take_slot() or move_slot() may have
+-- begun before a config change that these had to wait for; it does not see the new version itself.
+create function sluice.config_version(a_id text) returns @tables@.rl_event_wndw_config
+language plpgsql volatile as $$
+declare
+    version @tables@.rl_event_wndw_config;
+begin
+    select c.* into version from @tables@.rl_event_wndw_config c where c.rl_wndw_config_id = a_id;
+    return version;
+end
+$$;
+
 -- The slot that the event has, or a new one.
 create function sluice.take_slot(a_event text, a_config text, a_requested bigint, a_weight integer,
     a_max_delay bigint, a_now timestamptz, out slot @tables@.rl_event_slot_dtl, out repeated boolean)

@@ -27,7 +27,7 @@ create function sluice.assign_slot(inout event_id text, config_name text, reques
     out delay_ms bigint, out window_start timestamptz)
 language plpgsql security definer set search_path = pg_catalog, pg_temp set lock_timeout = '2s' as $$
 declare
-    requested constant bigint := sluice.to_ms(requested_time);
+    requested constant bigint := case when isfinite(requested_time) then sluice.to_ms(requested_time) end;
     delay constant bigint := floor(extract(epoch from max_delay) * 1000);
     slot @tables@.rl_event_slot_dtl;
 begin
@@ -49,12 +49,15 @@ create function sluice.assign_slots(event_ids text[], config_name text, requeste
 returns table (event_id text, scheduled_time timestamptz, delay_ms bigint, window_start timestamptz)
 language plpgsql security definer set search_path = pg_catalog, pg_temp set lock_timeout = '2s' as $$
 declare
-    requested constant bigint := sluice.to_ms(requested_time);
+    requested constant bigint := case when isfinite(requested_time) then sluice.to_ms(requested_time) end;
     event text;
     place sluice.place;
     planned sluice.planned_slot[] := '{}';
     given sluice.planned_slot;
 begin
+    if event_ids is null then
+        raise exception using errcode = 'SL400', message = 'event_ids must not be null.';
+    end if;
     foreach event in array event_ids loop
         perform sluice.check_arguments(event, requested, 1, null);
     end loop;
@@ -69,7 +72,7 @@ begin
         where w.pool_nm = place.pool_nm and w.wndw_strt_ts = sluice.from_ms(place.window_ms);
         planned := planned || row(event, place)::sluice.planned_slot;
     end loop;
-    for given in select p.* from unnest(planned) as p order by (p).event_id loop
+    for given in select p.* from unnest(planned) as p order by (p).event_id collate "C" loop
         place := given.place;
         insert into @tables@.rl_event_slot_dtl as d (event_id, req_ts, wndw_strt_ts, computed_sched_ts,
             rl_wndw_config_id, pool_nm)
@@ -130,6 +133,8 @@ begin
     if not exists (select from pg_roles where rolname = 'sluice_client') then
         create role sluice_client nologin;
     end if;
+exception when duplicate_object or unique_violation then
+    null; -- Roles belong to the whole server: a node on another of its databases was faster.
 end
 $$;
 revoke execute on all functions in schema sluice from public;
