@@ -29,6 +29,7 @@ public:
 struct NodeOptions {
     AssignWay way = AssignWay::Batch;
     std::int32_t windows_in_chunk = 100;
+    std::chrono::milliseconds lock_timeout{1500};  // Longer than it takes to see that somebody waits.
 };
 
 // One Sluice of several on a database.
@@ -41,7 +42,7 @@ public:
         slots.way = options.way;
         slots.windows_in_chunk = options.windows_in_chunk;
         postgres::PoolSettings settings{test_settings(dsn), 1, 8};
-        settings.connect.lock_timeout = 400ms;  // What a test waits for in vain should not take long.
+        settings.connect.lock_timeout = options.lock_timeout;
         auto opened = open_postgres_slot_store(settings, slots, {clock, metrics_, log_}, pool_metrics_);
         if (!opened) {
             throw std::runtime_error{opened.error()};
@@ -312,7 +313,7 @@ TEST_P(Interleaving, AnEventWhoseAssignmentIsOpenIsWaitedFor) {
 }
 
 TEST_P(Interleaving, AnOpenAssignmentOfOneEventSpoilsNobodyElse) {
-    Node one = node();
+    Node one{dsn(), {GetParam(), 100, 300ms}};  // It is waited for in vain, several times.
     must(one->put_config(draft("a", 9, 1s)));
     one.window_of("first");
     const auto application = connect();

@@ -1,3 +1,4 @@
+#include <chrono>
 #include <future>
 
 #include <gmock/gmock.h>
@@ -34,6 +35,19 @@ protected:
         auto session = connect();
         ask(*session, "set role sluice_client");
         return session;
+    }
+
+    // Waits until some session of this database waits for a lock; false after ten seconds.
+    [[nodiscard]] bool somebody_waits() const {
+        const auto deadline = std::chrono::steady_clock::now() + std::chrono::seconds{10};
+        while (ask(*owner_,
+                   "select count(*) from pg_stat_activity"
+                   " where datname = current_database() and wait_event_type = 'Lock'") == "0") {
+            if (std::chrono::steady_clock::now() > deadline) {
+                return false;
+            }
+        }
+        return true;
     }
 
     static std::string call(const std::string& arguments) {
@@ -136,6 +150,7 @@ TEST_F(SqlFunctions, ArraysInAnyOrderDoNotDeadlock) {
     auto waiting = std::async(std::launch::async, [&] {
         return state_of(*second, "select * from sluice.assign_slots('{a,B}', 'a', '2025-06-01 01:00Z')");
     });
+    ASSERT_TRUE(somebody_waits());
     const std::string state =
         state_of(*first, "select * from sluice.assign_slots('{a}', 'a', '2025-06-01Z')");
     ask(*first, "commit");

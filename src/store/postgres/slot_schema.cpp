@@ -7,6 +7,10 @@ namespace sluice::postgres {
 namespace {
 
 constexpr Statement kFirstSchema{"first_schema", "select current_schema(), quote_ident(current_schema())"};
+constexpr Statement kHasRole{
+    "has_role",
+    "select exists (select from pg_catalog.pg_roles where rolname = 'sluice_client')"
+    " or (select rolsuper or rolcreaterole from pg_catalog.pg_roles where rolname = current_user)"};
 constexpr Statement kLastVersion{"last_version", "select max(version) from sluice.schema_version"};
 
 constexpr auto kConfigColumns = std::to_array<std::string_view>(
@@ -32,6 +36,25 @@ std::string with_schema(std::string_view sql, const std::string& schema) {
         result += schema;
         sql.remove_prefix(found + kMark.size());
     }
+}
+
+// The last migrations need a role of the server. Seen to first: one that fails leaves those before it.
+Precheck refuse_without_role(Precheck first) {
+    return [first = std::move(first)](Connection& connection) -> Result<std::optional<std::string>, Failure> {
+        if (auto refused = first(connection); !refused || *refused) {
+            return refused;
+        }
+        const auto rows = connection.run(kHasRole);
+        if (!rows) {
+            return Unexpected{rows.error()};
+        }
+        if (rows->boolean(0, 0).value_or(false)) {
+            return std::optional<std::string>{};
+        }
+        return std::optional<std::string>{
+            "the PostgreSQL role lacks rights for creating role sluice_client: create that role first, or "
+            "give this one CREATEROLE"};
+    };
 }
 
 MigrationError cannot_read(const Failure& failure) {
@@ -62,7 +85,7 @@ Result<void, MigrationError> migrate_slots(Connection& connection) {
                                                  {name, "rl_wndw_ct", kCountColumns},
                                                  {name, "rl_event_slot_dtl", kSlotColumnNames},
                                                  {name, "rl_wndw_frontier_trk", kFrontierColumns}});
-    return migrate(connection, migrations, {.precheck = refuse_foreign_tables(ours)});
+    return migrate(connection, migrations, {.precheck = refuse_without_role(refuse_foreign_tables(ours))});
 }
 
 Result<void, MigrationError> check_slots_migrated(Connection& connection) {
