@@ -494,6 +494,28 @@ TEST_P(Interleaving, AWindowSizeChangesOnlyWhenNothingDependsOnIt) {
     EXPECT_EQ(two.window_of("y"), 4);
 }
 
+TEST_P(Interleaving, ProvisioningKeepsOutOfAChangeOfTheWindowSize) {
+    Node one{dsn(), {GetParam(), 10}};
+    must(one->put_config(draft("a", 2, 1s)));
+    const auto change = connect();
+    const auto provisioner = connect();
+    const std::string chunk = "2051222400000";  // Of both sizes.
+    const std::string old_chunk = "2051222410000";
+    const auto provision = [&](const std::string& start) {
+        return ask(*provisioner, "select sluice.provision('a', " + start + ")");
+    };
+
+    ask(*change, "begin; select pg_advisory_xact_lock(7301, hashtext('a'))");
+    EXPECT_EQ(provision(chunk), "f");
+    ask(*change, "rollback");
+    must(one->put_config(draft("a", 2, 4s)));
+
+    EXPECT_EQ(provision(old_chunk), "f");
+    EXPECT_EQ(ask(*provisioner, "select count(*) from rl_wndw_ct"), "0");
+    EXPECT_EQ(provision(chunk), "t");
+    EXPECT_EQ(ask(*provisioner, "select count(*) from rl_wndw_ct"), "10");
+}
+
 TEST_P(Interleaving, ASlotLivesAndDiesWithTheApplicationsTransaction) {
     Node one = node();
     must(one->put_config(draft("a", 2, 1s)));

@@ -124,7 +124,7 @@ TEST(Settings, RefuseWhatThisVersionCannotDo) {
             EXPECT_EQ(error_of({{spec.flag().substr(2), "x"}}), spec.flag() + " " + sentence);
         }
     }
-    EXPECT_EQ(later, 20);
+    EXPECT_EQ(later, 19);
 }
 
 TEST(Settings, TakeTheAddressOfAPostgresServer) {

@@ -189,13 +189,15 @@ void BatchAttempt::queue_reading(Connection& connection) const {
         for (const WindowIndex window : share.claim->spare) {
             windows.add(to_ms(grid.start_of(window)));
         }
+        // Seen first: a counter that another transaction makes in between must not look like one that it
+        // holds.
+        connection.queue(kSeeWindows, Parameters{}.add(pool.text()).add(windows));
         connection.queue(kLockWindows, Parameters{}
                                            .add(pool.text())
                                            .add(windows)
                                            .add(std::int64_t{most_room(share.asks)})
                                            .add(static_cast<std::int64_t>(share.claim->planned.size()))
                                            .add(planned));
-        connection.queue(kSeeWindows, Parameters{}.add(pool.text()).add(windows));
     }
 }
 
@@ -238,10 +240,11 @@ Result<void, Failure> BatchAttempt::answer_known(const Rows& slots) {
     return {};
 }
 
-void BatchAttempt::read_windows(PoolShare& share, const Rows& locked, const Rows& seen) {
+void BatchAttempt::read_windows(PoolShare& share, const Rows& seen, const Rows& locked) {
     const WindowGrid grid{share.window_size};
     share.locked = counts_in(locked, grid);
     share.seen = counts_in(seen, grid);
+    share.seen.insert(share.locked.begin(), share.locked.end());
 }
 
 void BatchAttempt::look_for_missing(const PoolName& pool, const PoolShare& share, Report& report) const {

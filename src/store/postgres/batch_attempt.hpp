@@ -79,7 +79,7 @@ private:
     void queue_reading(Connection& connection) const;
     bool configs_hold(const Rows& active) const;
     Result<void, Failure> answer_known(const Rows& slots);
-    void read_windows(PoolShare& share, const Rows& locked, const Rows& seen);
+    void read_windows(PoolShare& share, const Rows& seen, const Rows& locked);
     void look_for_missing(const PoolName& pool, const PoolShare& share, Report& report) const;
     static void look_for_held(const PoolName& pool, const PoolShare& share, Report& report);
     static void look_for_open(PoolShare& share);

@@ -23,6 +23,12 @@ struct Failure {
     // a standby.
     [[nodiscard]] bool retryable() const;
 
+    // Others hold what is needed: a lock was not given in time or taken away, or the store's own functions
+    // said so.
+    [[nodiscard]] bool contended() const {
+        return sqlstate == "SL409" || sqlstate == "55P03" || sqlstate == "40P01";
+    }
+
     // For the log.
     [[nodiscard]] std::string described() const { return message + " (" + sqlstate + ")"; }
 };

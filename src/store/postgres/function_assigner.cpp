@@ -20,10 +20,6 @@ constexpr Statement kTakeSlot{
                  " lateral (select (taken.slot).*) d,"
                  " lateral sluice.config_version(d.rl_wndw_config_id) c"};
 
-bool is_contention(const Failure& failure) {
-    return failure.sqlstate == "SL409" || failure.sqlstate == "55P03" || failure.sqlstate == "40P01";
-}
-
 Parameters parameters_of(const AssignSlot& event, Instant now) {
     Parameters parameters;
     parameters.add(event.event_id.text())
@@ -75,7 +71,7 @@ void FunctionAssigner::attempt(std::span<const AssignSlot* const> events, Attemp
 // One line, however many events met the same trouble.
 void FunctionAssigner::report(std::span<const Result<Rows, Failure>> replies) const {
     const auto trouble = std::ranges::find_if(replies, [](const auto& reply) {
-        return !reply && !reply.error().sqlstate.starts_with("SL") && !is_contention(reply.error());
+        return !reply && !reply.error().sqlstate.starts_with("SL") && !reply.error().contended();
     });
     if (trouble != replies.end()) {
         world_.log.write(LogLevel::Warn, kStoreComponent, trouble->error().described());
@@ -110,7 +106,7 @@ SlotOutcome FunctionAssigner::refusal_of(const AssignSlot& event, const Failure&
     if (code == "SL410") {
         return Unexpected{event_cancelled(event.event_id)};
     }
-    if (is_contention(failure)) {
+    if (failure.contended()) {
         return Unexpected{contended()};
     }
     const auto config = configs_.active(event.config_name);

@@ -1,14 +1,15 @@
 #include "store/postgres/postgres_slot_store.hpp"
 
 #include <charconv>
-#include <thread>
 
 #include "app/slots/slot_errors.hpp"
 #include "base/iso8601.hpp"
 #include "store/postgres/batch_assigner.hpp"
 #include "store/postgres/function_assigner.hpp"
 #include "store/postgres/housekeeper.hpp"
+#include "store/postgres/node_news.hpp"
 #include "store/postgres/notification_listener.hpp"
+#include "store/postgres/patient_caller.hpp"
 #include "store/postgres/slot_schema.hpp"
 #include "store/postgres/window_counts_reader.hpp"
 
@@ -17,11 +18,9 @@ namespace {
 
 using namespace postgres;
 using std::chrono::milliseconds;
-using std::chrono::steady_clock;
 
 constexpr std::string_view kConfigComponent = "RateLimitConfigRepository";
 constexpr milliseconds kPatience{2000};
-constexpr milliseconds kPause{5};
 
 constexpr Statement kFindSlot{"find_slot", "select " SLUICE_SLOT_COLUMNS
                                            " from rl_event_slot_dtl d"
@@ -63,6 +62,7 @@ public:
           bodies_{options.ledger.strict ? Bodies::MustAgree : Bodies::FirstWins},
           node_{static_cast<std::int64_t>(Random{options.ledger.seed}.next() >> 1U)},
           pool_{settings, world.log, pool_metrics},
+          caller_{pool_, world.log},
           configs_{pool_,
                    ConfigCache{options.ledger.config_cache_ttl, world.clock, world.metrics, world.log}},
           source_of_{counts_reader(pool_)},
@@ -94,7 +94,7 @@ public:
     }
 
     Result<SlotStory, SlotError> find(const EventId& event_id) override {
-        const auto lease = take_connection();
+        const auto lease = caller_.take_connection();
         if (!lease) {
             return Unexpected{store_unavailable()};
         }
@@ -102,7 +102,7 @@ public:
         (*lease)->queue(kFindPast, Parameters{}.add(event_id.text()));
         const auto rows = (*lease)->flush();
         if (!rows) {
-            return Unexpected{unavailable(rows.error())};
+            return Unexpected{caller_.unavailable(rows.error())};
         }
         if (rows->front().empty()) {
             return Unexpected{unknown_event(event_id)};
@@ -171,7 +171,7 @@ public:
             .add(draft.pool.text());
         draft.max_lookahead ? parameters.add(*draft.max_lookahead) : parameters.add_null();
         parameters.add(std::int64_t{options_.windows_in_chunk}).add(to_ms(world_.clock.now()));
-        const auto rows = insist(kPutConfig, parameters);
+        const auto rows = caller_.insist(kPutConfig, parameters);
         if (!rows) {
             return Unexpected{config_refusal(draft, rows.error())};
         }
@@ -196,13 +196,9 @@ public:
     }
 
     Result<std::vector<ConfigVersion>, SlotError> config_history(const ConfigName& name) override {
-        const auto lease = take_connection();
-        if (!lease) {
-            return Unexpected{store_unavailable()};
-        }
-        const auto rows = (*lease)->run(kConfigHistory, Parameters{}.add(name.text()));
+        const auto rows = caller_.call(kConfigHistory, Parameters{}.add(name.text()));
         if (!rows) {
-            return Unexpected{unavailable(rows.error())};
+            return Unexpected{caller_.unavailable(rows.error())};
         }
         std::vector<ConfigVersion> versions;
         for (std::size_t i = 0; i < rows->size(); ++i) {
@@ -218,10 +214,8 @@ public:
 
     void flush_config_cache() override {
         configs_.flush();
-        if (const auto lease = take_connection()) {
-            if (const auto told = (*lease)->run(kFlush, Parameters{}.add(node_)); !told) {
-                log_trouble(told.error());
-            }
+        if (const auto told = caller_.call(kFlush, Parameters{}.add(node_)); !told) {
+            caller_.unavailable(told.error());
         }
     }
 
@@ -231,7 +225,7 @@ public:
 
     // Waits for the first connections.
     Result<void, Failure> reach() {
-        const auto lease = take_connection();
+        const auto lease = caller_.take_connection();
         if (!lease || !listener_.wait_until_listening(kPatience)) {
             return Unexpected{lease ? Failure{"08006", "no news can be listened to"} : lease.error()};
         }
@@ -301,7 +295,7 @@ private:
     }
 
     SlotOutcome change(const EventId& event_id, const Statement& statement, const Parameters& parameters) {
-        const auto rows = insist(statement, parameters);
+        const auto rows = caller_.insist(statement, parameters);
         if (!rows) {
             return Unexpected{change_refusal(event_id, rows.error())};
         }
@@ -335,7 +329,7 @@ private:
         if (failure.sqlstate == "SL400") {
             return {SlotFault::WeightAboveCap, failure.message};
         }
-        return is_contention(failure) ? contended() : store_unavailable();
+        return failure.contended() ? contended() : store_unavailable();
     }
 
     SlotOutcome explain_exhausted_move(const MoveSlot& command, SlotOutcome refused) {
@@ -386,36 +380,13 @@ private:
         if (failure.sqlstate == "23514") {
             return recut_overflows();
         }
-        return is_contention(failure) ? contended() : store_unavailable();
-    }
-
-    static bool is_contention(const Failure& failure) {
-        return failure.sqlstate == "SL409" || failure.sqlstate == "55P03" || failure.sqlstate == "40P01";
-    }
-
-    // Runs a statement that may be run again, until it is neither contended nor of unknown outcome.
-    Result<Rows, Failure> insist(const Statement& statement, const Parameters& parameters) {
-        const auto deadline = steady_clock::now() + kPatience;
-        for (;;) {
-            auto lease = take_connection();
-            auto rows = lease ? (*lease)->run(statement, parameters)
-                              : Result<Rows, Failure>{Unexpected{lease.error()}};
-            const bool again = !rows && (is_contention(rows.error()) || rows.error().connection_lost ||
-                                         rows.error().outcome_unknown);
-            if (!again || steady_clock::now() >= deadline) {
-                if (!rows) {
-                    log_trouble(rows.error());
-                }
-                return rows;
-            }
-            std::this_thread::sleep_for(kPause);
-        }
+        return failure.contended() ? contended() : store_unavailable();
     }
 
     Result<ConfigRef, SlotError> active(const ConfigName& name) {
         auto config = configs_.active(name);
         if (!config) {
-            return Unexpected{unavailable(config.error())};
+            return Unexpected{caller_.unavailable(config.error())};
         }
         if (*config == nullptr) {
             return Unexpected{unknown_config(name)};
@@ -423,51 +394,17 @@ private:
         return std::move(*config);
     }
 
-    Result<Lease, Failure> take_connection() { return pool_.take(steady_clock::now() + kConnectionPatience); }
-
-    SlotError unavailable(const Failure& failure) {
-        log_trouble(failure);
-        return store_unavailable();
-    }
-
-    void log_trouble(const Failure& failure) {
-        if (!failure.sqlstate.starts_with("SL")) {
-            world_.log.write(LogLevel::Warn, kStoreComponent, failure.described());
-        }
-    }
-
     // What other nodes, and this one, have said.
     void heed(const std::string& said) {
-        std::string_view rest = said;
-        const auto word = [&rest] {
-            const std::size_t space = std::min(rest.find(' '), rest.size());
-            const std::string_view found = rest.substr(0, space);
-            rest.remove_prefix(std::min(space + 1, rest.size()));
-            return found;
-        };
-        const auto number = [&word] {
-            std::int64_t value = 0;
-            const std::string_view digits = word();
-            std::from_chars(digits.data(), digits.data() + digits.size(), value);
-            return value;
-        };
-        const std::string_view kind = word();
-        if (kind == "room") {
-            const Instant start{Duration{number()}};
-            const auto places = static_cast<Places>(number());
-            if (const auto pool = PoolName::make(rest)) {
-                mirror_.learn_room(*pool, start, places);
-            }
-        } else if (kind == "recut") {
-            if (const auto pool = PoolName::make(rest)) {
-                mirror_.forget(*pool);
-            }
-        } else if (kind == "config") {
-            const auto newest = ConfigId{static_cast<std::uint32_t>(number())};
-            if (const auto name = ConfigName::make(rest)) {
-                configs_.heed_version(*name, newest);
-            }
-        } else if (kind == "flush" && number() != node_) {
+        if (const auto news = parse_news(said)) {
+            std::visit([this](const auto& one) { heed(one); }, *news);
+        }
+    }
+    void heed(const RoomAgain& news) { mirror_.learn_room(news.pool, news.window_start, news.places); }
+    void heed(const PoolRecut& news) { mirror_.forget(news.pool); }
+    void heed(const ConfigChanged& news) { configs_.heed_version(news.name, news.newest); }
+    void heed(const CacheFlushed& news) {
+        if (news.node != node_) {
             configs_.flush();
         }
     }
@@ -477,6 +414,7 @@ private:
     const Bodies bodies_;
     const std::int64_t node_;  // Tells what this node said from what others said.
     ConnectionPool pool_;
+    PatientCaller caller_;
     ConfigReader configs_;
     const WindowMirror::SourceOf source_of_;
     WindowMirror mirror_;
@@ -505,28 +443,6 @@ Result<std::unique_ptr<PostgresSlotStore>, std::string> open_postgres_slot_store
         return Unexpected{"PostgreSQL cannot be reached: " + reached.error().message};
     }
     return std::unique_ptr<PostgresSlotStore>{std::move(store)};
-}
-
-Result<std::int64_t, std::string> examine_postgres_slots(const std::string& dsn, bool recount) {
-    constexpr Statement kDifferences{"differences",
-                                     "select count(*) from sluice.recount where counted <> recounted"};
-    ConnectSettings settings;
-    settings.dsn = dsn;
-    auto connection = Connection::open(migration_settings(settings));
-    if (!connection) {
-        return Unexpected{"PostgreSQL cannot be reached: " + connection.error().message};
-    }
-    if (const auto checked = check_slots_migrated(**connection); !checked) {
-        return Unexpected{checked.error().message};
-    }
-    if (!recount) {
-        return 0;
-    }
-    const auto rows = (*connection)->run(kDifferences);
-    if (!rows) {
-        return Unexpected{rows.error().message};
-    }
-    return rows->number(0, 0).value_or(-1);
 }
 
 }  // namespace sluice

@@ -7,6 +7,11 @@ namespace {
 
 constexpr Statement kProvision{"provision", "select sluice.provision_windows($1, $2)"};
 
+// For another node, or this one in the background, that is at the same chunk: they need no longer. An
+// application's open transaction may.
+constexpr std::chrono::milliseconds kPatience{100};
+constexpr std::chrono::milliseconds kPause{5};
+
 }  // namespace
 
 Provisioner::Provisioner(ConnectionPool& pool, Log& log)
@@ -14,6 +19,18 @@ Provisioner::Provisioner(ConnectionPool& pool, Log& log)
 
 Result<std::vector<std::int64_t>, Failure> Provisioner::provision(const PoolName& pool,
                                                                   const std::vector<std::int64_t>& windows) {
+    const auto deadline = std::chrono::steady_clock::now() + kPatience;
+    for (;;) {
+        auto busy = try_once(pool, windows);
+        if (!busy || busy->empty() || std::chrono::steady_clock::now() >= deadline) {
+            return busy;
+        }
+        std::this_thread::sleep_for(kPause);
+    }
+}
+
+Result<std::vector<std::int64_t>, Failure> Provisioner::try_once(const PoolName& pool,
+                                                                 const std::vector<std::int64_t>& windows) {
     const auto lease = pool_.take(ConnectionPool::Clock::now() + kConnectionPatience);
     if (!lease) {
         return Unexpected{lease.error()};

@@ -26,6 +26,8 @@ public:
     void provision_soon(const PoolName& pool, std::vector<std::int64_t> windows);
 
 private:
+    Result<std::vector<std::int64_t>, Failure> try_once(const PoolName& pool,
+                                                        const std::vector<std::int64_t>& windows);
     void work(const std::stop_token& stop);
 
     ConnectionPool& pool_;

@@ -33,10 +33,15 @@ begin
     if found then
         return true;
     end if;
-    if not pg_try_advisory_xact_lock(7302, hashtext(a_pool || ' ' || a_chunk)) then
+    -- The pool must not be cut anew meanwhile. Tried only: whoever is here may hold a config already.
+    if not pg_try_advisory_xact_lock_shared(7301, hashtext(a_pool))
+        or not pg_try_advisory_xact_lock(7302, hashtext(a_pool || ' ' || a_chunk)) then
         return false;
     end if;
     select p.wndw_size_ms, p.chunk_ct into size, windows from sluice.pool p where p.pool_nm = a_pool;
+    if a_chunk % (size * windows) <> 0 then
+        return false; -- It was cut anew before we came; the caller looks again.
+    end if;
     insert into @tables@.rl_wndw_ct (pool_nm, wndw_strt_ts, slot_ct)
     select a_pool, sluice.from_ms(a_chunk + number * size), 0
     from generate_series(0, windows - 1) as number
@@ -45,6 +50,21 @@ begin
     values (a_pool, sluice.from_ms(a_chunk), sluice.from_ms(a_chunk + windows * size))
     on conflict do nothing;
     return true;
+end
+$$;
+
+-- The same, for who would rather wait for a moment than go on without the chunk: a node that is at it needs
+-- no longer. An application's transaction may.
+create function sluice.provision_patiently(a_pool text, a_chunk bigint) returns boolean
+language plpgsql as $$
+begin
+    for attempt in 1 .. 10 loop
+        if sluice.provision(a_pool, a_chunk) then
+            return true;
+        end if;
+        perform pg_sleep(0.01);
+    end loop;
+    return false;
 end
 $$;
 
@@ -153,7 +173,7 @@ begin
                 gap := sluice.first_gap(terms.pool_nm, position, chunk.ms, terms.chunk_ms);
                 if gap is not null then
                     exit when sluice.from_ms(gap) >= reach_end;
-                    if not sluice.provision(terms.pool_nm, gap) then
+                    if not sluice.provision_patiently(terms.pool_nm, gap) then
                         busy := true;
                         position := gap + terms.chunk_ms;
                         continue;

@@ -1,0 +1,58 @@
+#include "store/postgres/patient_caller.hpp"
+
+#include <thread>
+
+#include "app/slots/slot_errors.hpp"
+#include "store/postgres/config_reader.hpp"
+
+namespace sluice::postgres {
+namespace {
+
+using std::chrono::steady_clock;
+
+constexpr std::chrono::milliseconds kPatience{2000};
+constexpr std::chrono::milliseconds kPause{5};
+
+}  // namespace
+
+Result<Lease, Failure> PatientCaller::take_connection() {
+    return pool_.take(steady_clock::now() + kConnectionPatience);
+}
+
+Result<Rows, Failure> PatientCaller::call(const Statement& statement, const Parameters& parameters) {
+    auto lease = take_connection();
+    if (!lease) {
+        return Unexpected{std::move(lease).error()};
+    }
+    return (*lease)->run(statement, parameters);
+}
+
+Result<Rows, Failure> PatientCaller::insist(const Statement& statement, const Parameters& parameters) {
+    const auto deadline = steady_clock::now() + kPatience;
+    for (;;) {
+        auto rows = call(statement, parameters);
+        const bool again = !rows && (rows.error().contended() || rows.error().connection_lost ||
+                                     rows.error().outcome_unknown);
+        if (!again || steady_clock::now() >= deadline) {
+            if (!rows) {
+                tell(rows.error());
+            }
+            return rows;
+        }
+        std::this_thread::sleep_for(kPause);
+    }
+}
+
+SlotError PatientCaller::unavailable(const Failure& failure) {
+    tell(failure);
+    return store_unavailable();
+}
+
+void PatientCaller::tell(const Failure& failure) {
+    // Codes of our own are answers, not trouble.
+    if (!failure.sqlstate.starts_with("SL")) {
+        log_.write(LogLevel::Warn, kStoreComponent, failure.described());
+    }
+}
+
+}  // namespace sluice::postgres
