@@ -1,3 +1,4 @@
+#include "base/iso8601.hpp"
 #include "contract/slot_store_contract.hpp"
 
 namespace sluice::test {
@@ -145,6 +146,17 @@ TEST_P(SlotStoreContract, MovesUnderTheActiveVersion) {
     put(draft("a", 2, 1s));
     EXPECT_EQ(fault_of(MoveSlot{event("x"), kNoon + 2h}), SlotFault::WeightAboveCap);
     EXPECT_EQ(store().find(event("x"))->slot, moved);
+}
+
+TEST_P(SlotStoreContract, AssignsAndMovesInTheLongestWindows) {
+    put(draft("a", 1, kDurationMax));
+    const WindowGrid grid{kDurationMax};
+    const Instant requested = grid.start_of(grid.index_of(kNoon));
+
+    EXPECT_EQ(take("x", "a", SlotAsk{requested}).window_start, requested);
+    EXPECT_EQ(take("y", "a", SlotAsk{requested}).window_start, requested + kDurationMax);
+    EXPECT_EQ(must(run(MoveSlot{event("x"), requested + kDurationMax})).slot.window_start,
+              requested + 2 * kDurationMax);
 }
 
 TEST_P(SlotStoreContract, MovesIntoThePoolThatTheConfigHasNow) {

@@ -6,7 +6,6 @@
 #include <unordered_set>
 
 #include "app/slots/slot_errors.hpp"
-#include "base/iso8601.hpp"
 
 namespace sluice::postgres {
 namespace {

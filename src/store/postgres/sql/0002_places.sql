@@ -141,6 +141,7 @@ declare
     first_room integer; -- What the requested window may hold for the event to fit; negative: it never does.
     room integer;       -- The same of the windows behind it.
     latest bigint;      -- The last millisecond that the event may have.
+    last_window bigint;
     reach_end timestamptz;
     position bigint;    -- The chunk to look at, or the first that was not looked at yet.
     chunk record;
@@ -157,8 +158,11 @@ begin
     first_room := terms.cap::bigint * (first_window + terms.size - a_requested) / terms.size - a_weight;
     room := terms.cap - a_weight;
     latest := a_requested + coalesce(a_max_delay, ten_years);
-    reach_end := sluice.from_ms(least(latest - latest % terms.size,
-        first_window + least(coalesce(terms.lookahead, ten_years), ten_years) * terms.size) + terms.size);
+    last_window := latest - latest % terms.size;
+    if terms.lookahead < (last_window - first_window) / terms.size then -- Else the product may not fit.
+        last_window := first_window + terms.lookahead * terms.size;
+    end if;
+    reach_end := sluice.from_ms(last_window + terms.size);
     for attempt in 1 .. 12 loop
         busy := false;
         position := a_requested - a_requested % terms.chunk_ms;
