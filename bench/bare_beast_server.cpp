@@ -82,6 +82,7 @@ void run(std::uint16_t port) {
     });
     asio::co_spawn(*contexts[0], listen(acceptor, contexts), asio::detached);
     std::vector<std::jthread> threads;
+    threads.reserve(contexts.size());
     for (auto& context : contexts) {
         threads.emplace_back([&context] {
             const auto busy = asio::make_work_guard(*context);

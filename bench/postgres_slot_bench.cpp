@@ -17,6 +17,7 @@
 
 #include <unistd.h>
 
+#include "silent_world.hpp"
 #include "slot_work.hpp"
 #include "store/postgres/postgres_slot_store.hpp"
 
@@ -28,28 +29,9 @@ namespace {
     std::exit(1);
 }
 
-class NoMetrics final : public SlotMetrics, public postgres::PoolMetrics {
+class NoPoolMetrics final : public postgres::PoolMetrics {
 public:
-    void assigned(std::chrono::nanoseconds, std::int64_t) override {}
-    void repeated(std::chrono::nanoseconds) override {}
-    void exhausted() override {}
-    void contended() override {}
-    void refused() override {}
-    void batch_run(std::size_t) override {}
-    void config_cache_hit() override {}
-    void config_cache_miss() override {}
     void waited(std::chrono::nanoseconds) override {}
-};
-
-class TroubleLog final : public Log {
-public:
-    [[nodiscard]] bool enabled(LogLevel level) const override { return level >= LogLevel::Warn; }
-    void write(LogLevel level, std::string_view component, std::string_view message) override {
-        if (enabled(level)) {
-            std::fprintf(stderr, "%.*s: %.*s\n", static_cast<int>(component.size()), component.data(),
-                         static_cast<int>(message.size()), message.data());
-        }
-    }
 };
 
 std::uint64_t fresh_seed() {
@@ -67,7 +49,7 @@ public:
         pool.connect.dsn = dsn;
         PostgresSlotOptions options;
         options.ledger.seed = fresh_seed();
-        auto opened = open_postgres_slot_store(pool, options, {clock_, metrics_, log_}, metrics_);
+        auto opened = open_postgres_slot_store(pool, options, {clock_, metrics_, log_}, pool_metrics_);
         if (!opened) {
             give_up(opened.error());
         }
@@ -86,6 +68,7 @@ public:
 private:
     SystemClock clock_;
     NoMetrics metrics_;
+    NoPoolMetrics pool_metrics_;
     TroubleLog log_;
     std::unique_ptr<PostgresSlotStore> store_;
 };

@@ -18,6 +18,7 @@
 #include <unistd.h>
 
 #include "app/slots/slot_ledger.hpp"
+#include "silent_world.hpp"
 #include "slot_work.hpp"
 #include "store/rocks/database.hpp"
 #include "store/rocks/rocks_slot_tables.hpp"
@@ -34,29 +35,6 @@ constexpr Duration kElsewhere = std::chrono::days{366};
     std::fprintf(stderr, "slot_engine_bench: %s\n", why.c_str());
     std::exit(1);
 }
-
-class NoMetrics final : public SlotMetrics {
-public:
-    void assigned(std::chrono::nanoseconds, std::int64_t) override {}
-    void repeated(std::chrono::nanoseconds) override {}
-    void exhausted() override {}
-    void contended() override {}
-    void refused() override {}
-    void batch_run(std::size_t) override {}
-    void config_cache_hit() override {}
-    void config_cache_miss() override {}
-};
-
-class TroubleLog final : public Log {
-public:
-    [[nodiscard]] bool enabled(LogLevel level) const override { return level >= LogLevel::Warn; }
-    void write(LogLevel level, std::string_view component, std::string_view message) override {
-        if (enabled(level)) {
-            std::fprintf(stderr, "%.*s: %.*s\n", static_cast<int>(component.size()), component.data(),
-                         static_cast<int>(message.size()), message.data());
-        }
-    }
-};
 
 // What one mode asks for, over and over.
 struct Work {
