@@ -175,5 +175,23 @@ RC_GTEST_PROP(OccupancyProperty, AgreesWithAMapAfterAnyWrites, ()) {
     }
 }
 
+// Between the writes, so that what one search has learnt must not mislead the next.
+RC_GTEST_PROP(OccupancyProperty, AgreesWithAMapOnAnySearchBetweenWrites, ()) {
+    Occupancy tree;
+    NaiveWindows map;
+    const auto steps = *rc::gen::inRange(1, 200);
+    for (int step = 0; step < steps; ++step) {
+        const auto window = *rc::gen::inRange<WindowIndex>(0, 12);
+        const auto places = static_cast<Places>(*rc::gen::inRange(0, 4));
+        tree.set(window, places);
+        map.set(window, places);
+
+        const WindowRange range{*rc::gen::inRange<WindowIndex>(0, 4), *rc::gen::inRange<WindowIndex>(0, 12)};
+        const auto held_max = static_cast<Places>(*rc::gen::inRange(0, 4));
+        RC_ASSERT(tree.earliest_holding_at_most(range, held_max) ==
+                  map.earliest_holding_at_most(range, held_max));
+    }
+}
+
 }  // namespace
 }  // namespace sluice::test

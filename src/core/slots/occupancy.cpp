@@ -82,11 +82,21 @@ Places Occupancy::held(WindowIndex window) {
 }
 
 std::optional<WindowIndex> Occupancy::earliest_holding_at_most(WindowRange range, Places held_max) {
-    return Node::earliest(*root_, 0, range, held_max);
+    const WindowIndex first = range.first;
+    if (held_max <= passed_.held_max && passed_.first <= first && first < passed_.end) {
+        range.first = passed_.end;
+    }
+    const auto found =
+        range.first <= range.last ? Node::earliest(*root_, 0, range, held_max) : std::optional<WindowIndex>{};
+    passed_ = {first, found.value_or(range.last + 1), held_max};
+    return found;
 }
 
 void Occupancy::set(WindowIndex window, Places places) {
     assert(window >= 0 && window < span_of(0) * static_cast<WindowIndex>(kFanout));
+    if (places <= passed_.held_max && passed_.first <= window) {
+        passed_.end = std::min(passed_.end, window);
+    }
     std::array<Node*, kLevels> path{};
     Node* node = root_.get();
     for (int level = 0; level < kLevels - 1; ++level) {

@@ -35,9 +35,18 @@ public:
 private:
     struct Node;
 
+    // What the last search has passed over: no window from `first` to before `end` holds at most `held_max`.
+    // Most searches repeat the one before, and need not walk over its full windows again.
+    struct Passed {
+        WindowIndex first = 0;
+        WindowIndex end = 0;
+        Places held_max = 0;
+    };
+
     void collapse(std::array<Node*, 8>& path, WindowIndex window);
 
     std::unique_ptr<Node> root_;
+    Passed passed_;
     std::size_t nodes_ = 1;
 };
 
