@@ -37,10 +37,12 @@ std::string option(const char* name, milliseconds value) {
 }
 
 // The options of the session. The dsn's own come first: of two with one name the later counts, and the
-// client's waiting is built on these time-outs.
+// client's waiting is built on these time-outs. Statements are planned once, and by index: see
+// sluice.assign_slot.
 std::string session_options(const ConnectSettings& settings, const std::string& of_dsn) {
     return of_dsn + " -c default_transaction_isolation=read\\ committed -c client_min_messages=warning" +
-           " -c TimeZone=UTC -c DateStyle=ISO" + option("statement_timeout", settings.statement_timeout) +
+           " -c TimeZone=UTC -c DateStyle=ISO -c plan_cache_mode=force_generic_plan" +
+           " -c enable_seqscan=off" + option("statement_timeout", settings.statement_timeout) +
            option("lock_timeout", settings.lock_timeout) +
            option("idle_in_transaction_session_timeout", settings.idle_in_transaction_timeout) + " " +
            settings.session_options;

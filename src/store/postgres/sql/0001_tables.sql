@@ -92,3 +92,5 @@ create table @tables@.rl_wndw_frontier_trk (
     slot_ct_min bigint not null default 0,
     constraint rl_wndw_frontier_trk_pk primary key (pool_nm, req_ts, wndw_end_ts)
 ) with (fillfactor = 70);
+-- A search passes over chunks that are full for it without leaving the index.
+create index rl_wndw_frontier_trk_i01x on @tables@.rl_wndw_frontier_trk (pool_nm, req_ts, slot_ct_min);

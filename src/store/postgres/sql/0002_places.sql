@@ -115,7 +115,10 @@ create function sluice.enter_config(a_config text, out config_id text, out cap i
     out lookahead bigint, out size bigint, out chunk_ms bigint)
 language plpgsql as $$
 begin
-    perform pg_advisory_xact_lock_shared(7304, hashtext(a_config));
+    -- Tried first, because an expression costs far less than a statement.
+    if not pg_try_advisory_xact_lock_shared(7304, hashtext(a_config)) then
+        perform pg_advisory_xact_lock_shared(7304, hashtext(a_config));
+    end if;
     select c.rl_wndw_config_id, c.wndw_max_event_ct, c.pool_nm, c.max_lookahead_ct, c.wndw_size_ms,
            c.wndw_size_ms * c.chunk_ct
     into enter_config.config_id, enter_config.cap, enter_config.pool_nm, enter_config.lookahead,
@@ -138,12 +141,13 @@ declare
     terms record;
     ten_years constant bigint := 3653::bigint * 86400000;
     first_window bigint;
+    first_strt timestamptz;
     first_room integer; -- What the requested window may hold for the event to fit; negative: it never does.
     room integer;       -- The same of the windows behind it.
     latest bigint;      -- The last millisecond that the event may have.
     last_window bigint;
     reach_end timestamptz;
-    position bigint;    -- The chunk to look at, or the first that was not looked at yet.
+    position bigint;    -- The first chunk that was not looked at yet.
     chunk record;
     gap bigint;
     held record;
@@ -162,51 +166,53 @@ begin
     if terms.lookahead < (last_window - first_window) / terms.size then -- Else the product may not fit.
         last_window := first_window + terms.lookahead * terms.size;
     end if;
+    first_strt := sluice.from_ms(first_window);
     reach_end := sluice.from_ms(last_window + terms.size);
     for attempt in 1 .. 12 loop
         busy := false;
         position := a_requested - a_requested % terms.chunk_ms;
         loop
-            select f.req_ts, f.wndw_end_ts, sluice.to_ms(f.req_ts) as ms into chunk
-            from @tables@.rl_wndw_frontier_trk f
-            where f.pool_nm = terms.pool_nm and f.req_ts >= sluice.from_ms(position)
-              and f.slot_ct_min <= room
-            order by f.req_ts limit 1;
-            -- A chunk that was not provisioned is empty, and may lie before the one that was found.
-            if chunk.ms is distinct from position then
+            -- The first chunk that may have room, unless one before it was not provisioned: that is empty. In
+            -- it, the first window with room that nobody holds.
+            select c.req_ts, c.wndw_end_ts, sluice.to_ms(c.req_ts) as ms, c.is_next, w.wndw_strt_ts into chunk
+            from (select f.req_ts, f.wndw_end_ts,
+                         (select count(*) from @tables@.rl_wndw_frontier_trk g
+                          where g.pool_nm = terms.pool_nm and g.req_ts >= sluice.from_ms(position)
+                            and g.req_ts < f.req_ts) * terms.chunk_ms
+                             = sluice.to_ms(f.req_ts) - position as is_next
+                  from @tables@.rl_wndw_frontier_trk f
+                  where f.pool_nm = terms.pool_nm and f.req_ts >= sluice.from_ms(position)
+                    and f.slot_ct_min <= room
+                  order by f.req_ts limit 1) as c
+            left join lateral (
+                select o.wndw_strt_ts from @tables@.rl_wndw_ct o
+                where c.is_next and o.pool_nm = terms.pool_nm
+                  and o.wndw_strt_ts >= greatest(c.req_ts, first_strt)
+                  and o.wndw_strt_ts < least(c.wndw_end_ts, reach_end)
+                  and o.slot_ct <= case when o.wndw_strt_ts = first_strt then first_room else room end
+                order by o.wndw_strt_ts limit 1
+                for update skip locked) as w on true;
+            if chunk.wndw_strt_ts is not null then
+                return sluice.draw_time(terms.config_id, terms.pool_nm,
+                    sluice.to_ms(chunk.wndw_strt_ts), terms.size, a_requested, latest);
+            end if;
+            if chunk.is_next is not true then
                 gap := sluice.first_gap(terms.pool_nm, position, chunk.ms, terms.chunk_ms);
-                if gap is not null then
-                    exit when sluice.from_ms(gap) >= reach_end;
-                    if not sluice.provision_patiently(terms.pool_nm, gap) then
-                        busy := true;
-                        position := gap + terms.chunk_ms;
-                        continue;
-                    end if;
-                    select sluice.from_ms(gap) as req_ts, sluice.from_ms(gap + terms.chunk_ms) as wndw_end_ts,
-                           gap as ms into chunk;
+                continue when gap is null; -- It was provisioned meanwhile.
+                exit when sluice.from_ms(gap) >= reach_end;
+                if not sluice.provision_patiently(terms.pool_nm, gap) then
+                    busy := true;
+                    position := gap + terms.chunk_ms;
                 end if;
+                continue;
             end if;
             exit when chunk.req_ts >= reach_end;
 
-            select w.wndw_strt_ts into held
-            from @tables@.rl_wndw_ct w
-            where w.pool_nm = terms.pool_nm
-              and w.wndw_strt_ts >= greatest(chunk.req_ts, sluice.from_ms(first_window))
-              and w.wndw_strt_ts < least(chunk.wndw_end_ts, reach_end)
-              and w.slot_ct <= case when w.wndw_strt_ts = sluice.from_ms(first_window)
-                                    then first_room else room end
-            order by w.wndw_strt_ts limit 1
-            for update skip locked;
-            if found then
-                return sluice.draw_time(terms.config_id, terms.pool_nm,
-                    sluice.to_ms(held.wndw_strt_ts), terms.size, a_requested, latest);
-            end if;
-
             -- Full, or held by others? Reading without a lock tells.
             select min(w.slot_ct) as least_ct,
-                   bool_or(w.wndw_strt_ts >= sluice.from_ms(first_window) and w.wndw_strt_ts < reach_end
-                           and w.slot_ct <= case when w.wndw_strt_ts = sluice.from_ms(first_window)
-                                                 then first_room else room end) as has_room
+                   bool_or(w.wndw_strt_ts >= first_strt and w.wndw_strt_ts < reach_end
+                           and w.slot_ct <= case when w.wndw_strt_ts = first_strt then first_room
+                                                 else room end) as has_room
             into held
             from @tables@.rl_wndw_ct w
             where w.pool_nm = terms.pool_nm and w.wndw_strt_ts >= chunk.req_ts

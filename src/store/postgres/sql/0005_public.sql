@@ -1,8 +1,8 @@
 -- What an application may call inside its own transaction, and what operators may read.
 
--- Arguments as every door checks them. SL400 names the one that is wrong.
+-- Arguments as every door checks them. SL400 names the one that is wrong; else true.
 create function sluice.check_arguments(a_event text, a_requested bigint, a_weight integer, a_delay bigint)
-returns void language plpgsql as $$
+returns boolean language plpgsql as $$
 declare
     now_ms constant bigint := sluice.to_ms(clock_timestamp());
     wrong text;
@@ -19,19 +19,23 @@ begin
     if wrong is not null then
         raise exception using errcode = 'SL400', message = wrong;
     end if;
+    return true;
 end
 $$;
 
+-- Every statement below is a look-up in an index, and is planned once for a session: to plan it again takes
+-- longer than to run it, and a plan that suits a small table would stay when the table has grown.
 create function sluice.assign_slot(inout event_id text, config_name text, requested_time timestamptz,
     weight integer default 1, max_delay interval default null, out scheduled_time timestamptz,
     out delay_ms bigint, out window_start timestamptz)
-language plpgsql security definer set search_path = pg_catalog, pg_temp set lock_timeout = '2s' as $$
+language plpgsql security definer set search_path = pg_catalog, pg_temp set lock_timeout = '2s'
+set plan_cache_mode = force_generic_plan set enable_seqscan = off as $$
 declare
     requested constant bigint := case when isfinite(requested_time) then sluice.to_ms(requested_time) end;
     delay constant bigint := floor(extract(epoch from max_delay) * 1000);
+    is_valid constant boolean := sluice.check_arguments(event_id, requested, weight, delay);
     slot @tables@.rl_event_slot_dtl;
 begin
-    perform sluice.check_arguments(event_id, requested, weight, delay);
     slot := (sluice.take_slot(event_id, config_name, requested, weight, delay,
                               clock_timestamp())).slot;
     scheduled_time := slot.computed_sched_ts;
@@ -47,7 +51,8 @@ create type sluice.planned_slot as (event_id text, place sluice.place);
 -- Many events for one time, all or none, in the order of the array. Equal ids are one event.
 create function sluice.assign_slots(event_ids text[], config_name text, requested_time timestamptz)
 returns table (event_id text, scheduled_time timestamptz, delay_ms bigint, window_start timestamptz)
-language plpgsql security definer set search_path = pg_catalog, pg_temp set lock_timeout = '2s' as $$
+language plpgsql security definer set search_path = pg_catalog, pg_temp set lock_timeout = '2s'
+set plan_cache_mode = force_generic_plan set enable_seqscan = off as $$
 declare
     requested constant bigint := case when isfinite(requested_time) then sluice.to_ms(requested_time) end;
     event text;
