@@ -1,0 +1,99 @@
+#include "store/memory/limit_shards.hpp"
+
+#include <bit>
+#include <mutex>
+#include <new>
+
+namespace sluice {
+namespace {
+
+constexpr std::int64_t kSweepPause = 100'000;  // Microseconds.
+constexpr std::size_t kShardsMax = 256;
+constexpr std::size_t kKeysPerShardMin = 256;
+
+// A power of two.
+std::size_t shards_for(std::size_t keys_max) {
+    return std::min(kShardsMax, std::bit_floor(std::max<std::size_t>(1, keys_max / kKeysPerShardMin)));
+}
+
+}  // namespace
+
+LimitShards::LimitShards(std::size_t keys_max)
+    : keys_max_{keys_max},
+      shard_bits_{static_cast<unsigned>(std::bit_width(shards_for(keys_max)) - 1)},
+      entries_per_shard_{keys_max * 3 / 2 / shards_for(keys_max) + 64},
+      memory_{entries_per_shard_ << shard_bits_},
+      // NOLINTNEXTLINE(modernize-avoid-c-arrays): shards cannot be moved.
+      shards_{std::make_unique<LimitShard[]>(shards_for(keys_max))} {
+    std::size_t first = 0;
+    for (LimitShard& shard : all()) {
+        shard.table.use(memory_.entries().subspan(first, entries_per_shard_));
+        first += entries_per_shard_;
+    }
+}
+
+bool LimitShards::add_absent(LimitShard& shard, Links& links) {
+    auto absent = static_cast<std::size_t>(
+        std::count_if(links.begin(), links.end(), [](const Link& link) { return link.entry == nullptr; }));
+    if (absent > 0 && !reserve(shard, absent)) {
+        return false;
+    }
+    try {
+        for (Link& link : links) {
+            if (link.entry == nullptr) {
+                link.entry = &shard.table.add(link.name, *link.rule);
+                --absent;
+            }
+            make_room(*link.entry, *link.rule);
+        }
+    } catch (const std::bad_alloc&) {
+        held_.fetch_sub(absent, std::memory_order_relaxed);
+        shard.earliest_idle = 0;  // What was added is fresh, and goes with the next sweep.
+        throw;
+    }
+    return true;
+}
+
+bool LimitShards::reserve(const LimitShard& shard, std::size_t count) {
+    if (!shard.table.has_room(count)) {
+        return false;
+    }
+    if (held_.fetch_add(count, std::memory_order_relaxed) + count > keys_max_) {
+        held_.fetch_sub(count, std::memory_order_relaxed);
+        return false;
+    }
+    return true;
+}
+
+void LimitShards::forget(LimitShard& shard, const EntryName& name) {
+    if (LimitEntry* entry = shard.table.find(name)) {
+        shard.table.erase(*entry);
+        held_.fetch_sub(1, std::memory_order_relaxed);
+    }
+}
+
+std::int64_t LimitShards::sweep(std::int64_t now) {
+    constexpr std::int64_t kNothing = std::numeric_limits<std::int64_t>::max();
+    std::int64_t next = kNothing;
+    for (LimitShard& shard : all()) {
+        const std::lock_guard lock{shard.lock};
+        next = std::min(next, sweep(shard, now));
+    }
+    return next == kNothing ? now + kSweepPause : next;  // No key at all: others may bring some meanwhile.
+}
+
+std::int64_t LimitShards::sweep(LimitShard& shard, std::int64_t now) {
+    const bool swept_just_now = now >= shard.swept_at && now - shard.swept_at < kSweepPause;
+    if (shard.earliest_idle <= now && !swept_just_now) {
+        const LimitTable::Sweep swept = shard.table.erase_idle(now);
+        shard.earliest_idle = swept.earliest_idle;
+        shard.swept_at = now;
+        held_.fetch_sub(swept.erased, std::memory_order_relaxed);
+        expired_.fetch_add(swept.erased, std::memory_order_relaxed);
+    }
+    // Where the last search lies ahead the clock has stepped back since, and there is no pause to wait for.
+    return shard.swept_at > now ? shard.earliest_idle
+                                : std::max(shard.earliest_idle, shard.swept_at + kSweepPause);
+}
+
+}  // namespace sluice

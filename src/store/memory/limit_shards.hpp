@@ -1,0 +1,53 @@
+#pragma once
+
+#include <atomic>
+#include <memory>
+#include <span>
+
+#include "store/memory/entry_memory.hpp"
+#include "store/memory/limit_links.hpp"
+
+namespace sluice {
+
+// The shards of a store, and how many keys they hold together.
+// Thread safety: all of it, except where a shard's lock is required.
+class LimitShards {
+public:
+    // REQUIRES: keys_max >= 1.
+    explicit LimitShards(std::size_t keys_max);
+
+    [[nodiscard]] std::span<LimitShard> all() { return {shards_.get(), std::size_t{1} << shard_bits_}; }
+    [[nodiscard]] LimitShard& of(std::uint64_t hash) {
+        return shards_[shard_bits_ == 0 ? 0 : hash >> (64U - shard_bits_)];
+    }
+
+    // Adds entries for what the links lack, and makes room for one more charge in each, so that charging them
+    // cannot fail. False: the keys would be too many, and nothing has changed. Throws std::bad_alloc: nothing
+    // that matters has changed. REQUIRES: the shard's lock.
+    bool add_absent(LimitShard& shard, Links& links);
+
+    // REQUIRES: the shard's lock.
+    void forget(LimitShard& shard, const EntryName& name);
+
+    // Drops idle keys; each shard is searched for them at most once in 100 ms. Returns when the next may go,
+    // at the earliest. REQUIRES: no shard's lock.
+    std::int64_t sweep(std::int64_t now);
+
+    [[nodiscard]] std::size_t held() const { return held_.load(std::memory_order_relaxed); }
+    [[nodiscard]] std::uint64_t expired() const { return expired_.load(std::memory_order_relaxed); }
+
+private:
+    bool reserve(const LimitShard& shard, std::size_t count);
+    std::int64_t sweep(LimitShard& shard, std::int64_t now);
+
+    const std::size_t keys_max_;
+    const unsigned shard_bits_;
+    const std::size_t entries_per_shard_;
+    EntryMemory memory_;                    // Outlives the shards, whose entries it holds.
+    std::unique_ptr<LimitShard[]> shards_;  // NOLINT(modernize-avoid-c-arrays): they cannot be moved.
+    // Relaxed everywhere: they are numbers, and guard nothing.
+    std::atomic<std::size_t> held_{0};
+    std::atomic<std::uint64_t> expired_{0};
+};
+
+}  // namespace sluice

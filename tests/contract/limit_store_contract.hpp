@@ -1,0 +1,63 @@
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "app/limits/limit_store.hpp"
+#include "support/limit_words.hpp"
+
+namespace sluice::test {
+
+// A store and the clock it decides by. Stores join the contract by implementing this; one whose clock cannot
+// be set shifts what it stores instead.
+class LimitStoreUnderTest {
+public:
+    virtual ~LimitStoreUnderTest() = default;
+    virtual LimitStore& store() = 0;
+    virtual void set_clock(Moment now) = 0;
+};
+
+struct LimitStoreKind {
+    std::string name;
+    std::function<std::unique_ptr<LimitStoreUnderTest>()> make;
+};
+inline void PrintTo(const LimitStoreKind& kind, std::ostream* out) { *out << kind.name; }
+
+// What every LimitStore promises.
+class LimitStoreContract : public testing::TestWithParam<LimitStoreKind> {
+protected:
+    void SetUp() override {
+        world_ = GetParam().make();
+        at(kMidnight);
+    }
+
+    LimitStore& store() { return world_->store(); }
+    void at(Moment now) { world_->set_clock(now); }
+
+    using Plans = std::vector<const Plan*>;
+    CheckOutcome outcome(std::string_view key, const Plans& plans, Tokens cost = 1) {
+        const Check check{key, plans, cost};
+        CheckOutcome result = Verdict{};
+        store().take({&check, 1}, {&result, 1});
+        return result;
+    }
+    // REQUIRES: no fault.
+    Verdict take(std::string_view key, const Plans& plans, Tokens cost = 1) {
+        return outcome(key, plans, cost).value();
+    }
+    LimitFault fault(std::string_view key, const Plans& plans, Tokens cost = 1) {
+        const CheckOutcome result = outcome(key, plans, cost);
+        return result ? throw std::runtime_error{"it was no fault"} : result.error();
+    }
+    Tokens left(std::string_view key, const Plan& plan) { return take(key, {&plan}, 0).remaining; }
+
+private:
+    std::unique_ptr<LimitStoreUnderTest> world_;
+};
+
+}  // namespace sluice::test

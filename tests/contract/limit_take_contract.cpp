@@ -1,0 +1,334 @@
+#include <array>
+#include <limits>
+#include <thread>
+
+#include "base/random.hpp"
+#include "contract/limit_store_contract.hpp"
+
+namespace sluice::test {
+namespace {
+
+const Plan kGold = plan("gold", bucket(10, 1, 1s));
+const Plan kDaily = plan("daily", calendar(20, WindowKind::Day));
+const Plan kStrict = plan("strict", aligned(3, 1min));
+const Plan kPlaces = plan("places", good(Concurrency::make(2, 1min)));
+
+TEST_P(LimitStoreContract, KeepsKeysAndPlansApart) {
+    take("a", {&kGold}, 4);
+
+    EXPECT_EQ(left("a", kGold), 6);
+    EXPECT_EQ(left("b", kGold), 10);
+    EXPECT_EQ(left("a", kDaily), 20);
+}
+
+TEST_P(LimitStoreContract, KeepsPlanAndKeyApartWhateverTheyHold) {
+    const Plan one = plan("a:b", bucket(10, 1, 1s));
+    const Plan other = plan("a", bucket(10, 1, 1s));
+
+    take("c", {&one}, 10);
+
+    EXPECT_EQ(left("b:c", other), 10);
+}
+
+TEST_P(LimitStoreContract, TakesKeysAsOpaqueBytes) {
+    const std::string zero{"a\0b", 3};
+    const std::string longest(kLimitKeyBytesMax, 'x');
+    for (const std::string& key :
+         {std::string{"{a}"}, std::string{"'; DROP"}, zero, std::string{"%7B\r\n"}, longest}) {
+        EXPECT_EQ(take(key, {&kGold}, 3).remaining, 7);
+        EXPECT_EQ(take(key, {&kGold}, 3).remaining, 4);
+    }
+    EXPECT_EQ(left("a", kGold), 10);
+    EXPECT_EQ(left(longest.substr(1), kGold), 10);
+}
+
+TEST_P(LimitStoreContract, DeniesUntilExactlyTheMomentItSays) {
+    take("a", {&kGold}, 10);
+
+    const Verdict denied = take("a", {&kGold});
+    EXPECT_EQ(denied.retry_after, 1s);
+    at(kMidnight + 999'999us);
+    EXPECT_FALSE(take("a", {&kGold}).allowed);
+    at(kMidnight + 1s);
+    EXPECT_TRUE(take("a", {&kGold}).allowed);
+}
+
+TEST_P(LimitStoreContract, ChargesNoPlanWhenTheThirdDenies) {
+    take("a", {&kStrict}, 3);
+
+    const Verdict verdict = take("a", {&kGold, &kDaily, &kStrict});
+
+    EXPECT_FALSE(verdict.allowed);
+    EXPECT_EQ(verdict.plan, 2U);
+    EXPECT_EQ(left("a", kGold), 10);
+    EXPECT_EQ(left("a", kDaily), 20);
+}
+
+TEST_P(LimitStoreContract, AClockThatStepsBackAdmitsNothing) {
+    take("a", {&kGold}, 10);
+    take("a", {&kStrict}, 3);
+
+    at(kMidnight - 1h);
+
+    EXPECT_EQ(take("a", {&kGold}).retry_after, 1h + 1s);
+    EXPECT_EQ(take("a", {&kStrict}).retry_after, 1h + 1min);
+}
+
+TEST_P(LimitStoreContract, RefusesBadChecksAndChargesNothing) {
+    const std::vector<const Plan*> many(kPlansPerCheckMax + 1, &kGold);
+
+    EXPECT_EQ(fault("", {&kGold}), LimitFault::InvalidKey);
+    EXPECT_EQ(fault(std::string(kLimitKeyBytesMax + 1, 'x'), {&kGold}), LimitFault::InvalidKey);
+    EXPECT_EQ(fault("a", {}), LimitFault::InvalidPlans);
+    EXPECT_EQ(fault("a", {&kGold, &kDaily, &kGold}), LimitFault::InvalidPlans);
+    EXPECT_EQ(fault("a", many), LimitFault::InvalidPlans);
+    EXPECT_EQ(fault("a", {&kGold}, -1), LimitFault::InvalidCost);
+    EXPECT_EQ(fault("a", {&kGold}, 11), LimitFault::InvalidCost);
+    EXPECT_EQ(fault("a", {&kDaily, &kGold}, 11), LimitFault::InvalidCost);
+    take("a", {&kGold});
+    EXPECT_EQ(fault("a", {&kGold}, 11), LimitFault::InvalidCost);
+    EXPECT_EQ(left("a", kGold), 9);
+    EXPECT_EQ(left("a", kDaily), 20);
+}
+
+TEST_P(LimitStoreContract, DecidesABatchInItsOrderEachCheckForItself) {
+    const std::array plans{&kStrict};
+    std::vector<Check> checks(50, Check{"a", plans, 1});
+    checks[1] = Check{"", plans, 1};
+    checks[2] = Check{"b", plans, 3};
+    std::vector<CheckOutcome> outcomes(checks.size(), Verdict{});
+
+    store().take(checks, outcomes);
+
+    EXPECT_TRUE(outcomes[0]->allowed);
+    EXPECT_EQ(outcomes[1].error(), LimitFault::InvalidKey);
+    EXPECT_TRUE(outcomes[2]->allowed);
+    EXPECT_TRUE(outcomes[3]->allowed && outcomes[4]->allowed);
+    for (std::size_t i = 5; i < outcomes.size(); ++i) {
+        EXPECT_FALSE(outcomes[i]->allowed);
+    }
+}
+
+TEST_P(LimitStoreContract, GivesBackWhatARefundNames) {
+    take("a", {&kGold, &kDaily}, 6);
+
+    const std::array plans{&kGold, &kDaily};
+    EXPECT_TRUE(store().refund({"a", plans, 4}));
+    EXPECT_TRUE(store().refund({"unknown", plans, 4}));
+
+    EXPECT_EQ(left("a", kGold), 8);
+    EXPECT_EQ(left("a", kDaily), 18);
+    EXPECT_EQ(left("unknown", kGold), 10);
+}
+
+TEST_P(LimitStoreContract, RefusesBadRefundsAndGivesNothingBack) {
+    take("a", {&kGold}, 6);
+
+    const std::array plans{&kGold};
+    EXPECT_EQ(store().refund({"a", plans, -1}).error(), LimitFault::InvalidCost);
+    EXPECT_EQ(store().refund({"a", plans, 11}).error(), LimitFault::InvalidCost);
+    EXPECT_EQ(store().refund({"a", plans, std::numeric_limits<Tokens>::max()}).error(),
+              LimitFault::InvalidCost);
+    EXPECT_EQ(store().refund({"", plans, 1}).error(), LimitFault::InvalidKey);
+    EXPECT_EQ(store().refund({"a", {}, 1}).error(), LimitFault::InvalidPlans);
+
+    EXPECT_EQ(left("a", kGold), 4);
+}
+
+TEST_P(LimitStoreContract, ForgetsOnReset) {
+    take("a", {&kGold, &kDaily, &kPlaces}, 2);
+
+    const std::array plans{&kGold, &kPlaces};
+    EXPECT_TRUE(store().reset("a", plans));
+    EXPECT_TRUE(store().reset("unknown", plans));
+
+    EXPECT_EQ(left("a", kGold), 10);
+    EXPECT_EQ(left("a", kPlaces), 2);
+    EXPECT_EQ(left("a", kDaily), 18);
+}
+
+TEST_P(LimitStoreContract, ShowsHowAKeyStandsAndChargesNothing) {
+    take("a", {&kGold}, 10);
+
+    const std::array plans{&kGold, &kStrict};
+    const auto standings = store().inspect("a", plans);
+
+    ASSERT_TRUE(standings);
+    EXPECT_THAT(*standings,
+                testing::ElementsAre(Standing{false, 10, 0, 1s, 10s}, Standing{true, 3, 3, 0us, 0us}));
+}
+
+TEST_P(LimitStoreContract, GivesEachHolderALeaseToRelease) {
+    const Verdict first = take("a", {&kPlaces});
+    const Verdict second = take("a", {&kPlaces});
+
+    EXPECT_NE(first.lease, second.lease);
+    EXPECT_FALSE(take("a", {&kPlaces}).allowed);
+    EXPECT_TRUE(store().release("a", kPlaces, first.lease).value());
+    EXPECT_FALSE(store().release("a", kPlaces, first.lease).value());
+    EXPECT_FALSE(store().release("b", kPlaces, second.lease).value());
+    EXPECT_TRUE(take("a", {&kPlaces}).allowed);
+}
+
+TEST_P(LimitStoreContract, GivesALeaseAlsoBesideAPlanInShadowModeThatDenies) {
+    const Plan trial = plan("trial", aligned(1, 1min), kShadow);
+    take("a", {&trial});
+
+    const Verdict verdict = take("a", {&kPlaces, &trial}, 1);
+
+    EXPECT_TRUE(verdict.allowed && verdict.shadowed);
+    EXPECT_TRUE(store().release("a", kPlaces, verdict.lease).value());
+}
+
+TEST_P(LimitStoreContract, GivesEachHolderALeaseOfAnOverride) {
+    ASSERT_TRUE(store().put_override("a", kGold, {good(Concurrency::make(2, 1min)), kMidnight + 1h}));
+
+    const Verdict first = take("a", {&kGold});
+    const Verdict second = take("a", {&kGold});
+
+    EXPECT_NE(first.lease, second.lease);
+    EXPECT_TRUE(store().release("a", kGold, second.lease).value());
+    EXPECT_FALSE(store().release("a", kGold, second.lease).value());
+}
+
+TEST_P(LimitStoreContract, LetsALeaseExpire) {
+    take("a", {&kPlaces}, 2);
+    EXPECT_EQ(take("a", {&kPlaces}).retry_after, 1min);
+
+    at(kMidnight + 1min);
+
+    EXPECT_TRUE(take("a", {&kPlaces}).allowed);
+}
+
+TEST_P(LimitStoreContract, AnOverrideCountsByItselfUntilItExpires) {
+    take("a", {&kGold}, 10);
+
+    ASSERT_TRUE(store().put_override("a", kGold, {bucket(100, 1, 1h), kMidnight + 1min}));
+
+    EXPECT_EQ(take("a", {&kGold}, 60).remaining, 40);
+    EXPECT_EQ(left("b", kGold), 10);
+    at(kMidnight + 1min);
+    EXPECT_EQ(fault("a", {&kGold}, 60), LimitFault::InvalidCost);
+    EXPECT_EQ(left("a", kGold), 10);
+}
+
+TEST_P(LimitStoreContract, EveryOverrideBeginsFresh) {
+    ASSERT_TRUE(store().put_override("a", kGold, {bucket(100, 1, 1h), kMidnight + 1min}));
+    take("a", {&kGold}, 100);
+
+    ASSERT_TRUE(store().put_override("a", kGold, {bucket(50, 1, 1h), kMidnight + 1min}));
+
+    EXPECT_EQ(left("a", kGold), 50);
+}
+
+TEST_P(LimitStoreContract, AnOverrideThatHasExpiredTakesTheEarlierOneAway) {
+    ASSERT_TRUE(store().put_override("a", kGold, {bucket(100, 1, 1h), kMidnight + 1min}));
+
+    ASSERT_TRUE(store().put_override("a", kGold, {bucket(100, 1, 1h), kMidnight}));
+
+    EXPECT_EQ(take("a", {&kGold}).limit, 10);
+}
+
+TEST_P(LimitStoreContract, BeginsAnewWhenAPlanChangesItsAlgorithm) {
+    take("a", {&kGold}, 10);
+    const Plan changed = plan("gold", good(SlidingWindow::make(5, 1min)));
+
+    EXPECT_EQ(take("a", {&changed}).remaining, 4);
+    EXPECT_EQ(take("a", {&kGold}).remaining, 9);
+}
+
+TEST_P(LimitStoreContract, AdmitsExactlyWhatIsLeftToManyThreads) {
+    constexpr int kThreads = 64;
+    constexpr Tokens kLeft = 1'000;
+    const Plan shared = plan("shared", bucket(kLeft, 1, 1h));
+    const Plan beside = plan("beside", aligned(10 * kLeft, 1h));
+    std::atomic<Tokens> admitted{0};
+    {
+        std::vector<std::jthread> threads;
+        for (int i = 0; i < kThreads; ++i) {
+            threads.emplace_back([&] {
+                for (int turn = 0; turn < 50; ++turn) {
+                    admitted += take("hot", {&shared}).allowed ? 1 : 0;
+                    admitted += take("hot", {&beside, &shared}).allowed ? 1 : 0;
+                }
+            });
+        }
+    }
+
+    EXPECT_EQ(admitted.load(), kLeft);
+    EXPECT_EQ(left("hot", shared), 0);
+}
+
+void refund_to(ChainLink& link, const Ask& ask) {
+    std::visit(
+        [&](const auto& rule) {
+            using State = typename std::remove_cvref_t<decltype(rule)>::State;
+            auto& state = std::get<State>(link.state);
+            if (state != rule.fresh()) {  // To a key that is not known there is nothing to give back.
+                rule.refund(state, ask);
+            }
+        },
+        link.plan->rule());
+}
+
+// Every store decides like the rules, whatever came before: histories over some keys, chains of plans of
+// every algorithm, refunds, resets, and a clock that steps.
+TEST_P(LimitStoreContract, AgreesWithTheRulesOnRandomHistories) {
+    const std::array plans{
+        plan("bucket", bucket(7, 3, 70us)),
+        plan("window", aligned(6, 100us)),
+        plan("first", from_first_hit(5, 80us)),
+        plan("log", good(SlidingWindow::make(6, 90us))),
+        plan("estimate", good(SlidingWindowEstimate::make(8, 100us))),
+        plan("pause", good(Cooldown::make(20us, 5))),
+        plan("shadow", aligned(2, 100us), kShadow),
+    };
+    for (std::uint64_t seed = 1; seed <= 10'000 && !HasFailure(); ++seed) {
+        SCOPED_TRACE("seed " + std::to_string(seed));
+        Random random{seed};
+        const std::string key = "k" + std::to_string(seed);
+        std::vector<ChainLink> known;
+        for (const Plan& each : plans) {
+            known.push_back({&each, each.fresh()});
+        }
+        Moment now = kMidnight + Wait{static_cast<std::int64_t>(seed) * 1'000};
+        for (int turn = 0; turn < 20; ++turn) {
+            now += Wait{static_cast<std::int64_t>(random.below(60)) - (random.below(5) == 0 ? 80 : 0)};
+            at(now);
+            if (random.below(8) == 0) {
+                ChainLink& link = known[random.below(known.size())];
+                const Ask back{now, static_cast<Tokens>(random.below(3))};
+                ASSERT_TRUE(store().refund({key, {&link.plan, 1}, back.cost}));
+                refund_to(link, back);
+            }
+            if (random.below(16) == 0) {
+                ChainLink& link = known[random.below(known.size())];
+                ASSERT_TRUE(store().reset(key, {&link.plan, 1}));
+                link.state = link.plan->fresh();
+            }
+            std::vector<std::size_t> picked;
+            for (std::size_t i = 0; i < known.size(); ++i) {
+                if (random.below(3) == 0) {
+                    picked.push_back(i);
+                }
+            }
+            if (picked.empty()) {
+                picked.push_back(random.below(known.size()));
+            }
+            Plans asked;
+            std::vector<ChainLink> links;
+            for (const std::size_t i : picked) {
+                asked.push_back(known[i].plan);
+                links.push_back(known[i]);
+            }
+            const Ask ask{now, static_cast<Tokens>(random.below(3))};
+            ASSERT_EQ(take(key, asked, ask.cost), decide_chain(links, ask)) << "turn " << turn;
+            for (std::size_t i = 0; i < picked.size(); ++i) {
+                known[picked[i]].state = links[i].state;
+            }
+        }
+    }
+}
+
+}  // namespace
+}  // namespace sluice::test
