@@ -28,6 +28,13 @@ struct LimitStoreKind {
 };
 inline void PrintTo(const LimitStoreKind& kind, std::ostream* out) { *out << kind.name; }
 
+// A check that owns what it points at.
+struct Part {
+    std::string key;
+    std::vector<const Plan*> plans;
+    Tokens cost = 1;
+};
+
 // What every LimitStore promises.
 class LimitStoreContract : public testing::TestWithParam<LimitStoreKind> {
 protected:
@@ -52,6 +59,19 @@ protected:
     }
     LimitFault fault(std::string_view key, const Plans& plans, Tokens cost = 1) {
         const CheckOutcome result = outcome(key, plans, cost);
+        return result ? throw std::runtime_error{"it was no fault"} : result.error();
+    }
+    CheckOutcome outcome_of(const std::vector<Part>& parts) {
+        std::vector<Check> checks;
+        for (const Part& part : parts) {
+            checks.push_back({part.key, part.plans, part.cost});
+        }
+        return store().take_together(checks);
+    }
+    // REQUIRES: no fault.
+    Verdict together(const std::vector<Part>& parts) { return outcome_of(parts).value(); }
+    LimitFault fault_of(const std::vector<Part>& parts) {
+        const CheckOutcome result = outcome_of(parts);
         return result ? throw std::runtime_error{"it was no fault"} : result.error();
     }
     Tokens left(std::string_view key, const Plan& plan) { return take(key, {&plan}, 0).remaining; }

@@ -26,6 +26,7 @@ enum class LimitFault : std::uint8_t {
     InvalidCost,   // Negative, or above what one of the plans could ever allow.
     Full,          // The store holds as many live keys as it may; this one is new.
     Contended,     // Others held the key for too long; trying again may help.
+    Apart,         // Several keys that the store keeps in different places, and cannot decide together.
     Unavailable,   // The store cannot answer now.
 };
 
@@ -42,7 +43,7 @@ struct LimitOverride {
 // Keeps the state of keys under plans, and decides. The store's own clock counts, so that callers whose
 // clocks differ get the same decisions. It promises, whatever runs at the same time: each check is decided as
 // by decide_chain, all of its plans are charged or none; the state of a key is never dropped while it could
-// still deny. After InvalidKey, InvalidPlans, InvalidCost, Full and Contended nothing was charged; after
+// still deny. After InvalidKey, InvalidPlans, InvalidCost, Full, Contended and Apart nothing was charged; after
 // Unavailable a check may or may not have been. Every call blocks until it is done. Thread safety: all of it.
 class LimitStore {
 public:
@@ -51,6 +52,12 @@ public:
     // Decides the checks as if one by one in this order. outcomes[i] answers checks[i].
     // REQUIRES: as many outcomes as checks.
     virtual void take(std::span<const Check> checks, std::span<CheckOutcome> outcomes) = 0;
+
+    // Decides checks over several keys as one: all of them are charged, or none is. The verdict speaks for
+    // all; its `plan` counts through the plans of all the checks in order.
+    // InvalidPlans also: more than kPlansPerCheckMax plans altogether, or a key twice under one plan.
+    // REQUIRES: at least one check.
+    virtual CheckOutcome take_together(std::span<const Check> checks) = 0;
 
     // Gives back what a check with the same key, plans and cost took, never more than is charged now. Bad
     // checks are refused as by take().

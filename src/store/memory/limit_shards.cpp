@@ -16,6 +16,13 @@ std::size_t shards_for(std::size_t keys_max) {
     return std::min(kShardsMax, std::bit_floor(std::max<std::size_t>(1, keys_max / kKeysPerShardMin)));
 }
 
+// How many entries are to be made, in all shards or in one.
+std::size_t count_absent(const Links& links, const LimitShard* shard = nullptr) {
+    return static_cast<std::size_t>(std::count_if(links.begin(), links.end(), [&](const Link& link) {
+        return link.needs_entry() && (shard == nullptr || link.shard == shard);
+    }));
+}
+
 }  // namespace
 
 LimitShards::LimitShards(std::size_t keys_max)
@@ -32,31 +39,36 @@ LimitShards::LimitShards(std::size_t keys_max)
     }
 }
 
-bool LimitShards::add_absent(LimitShard& shard, Links& links) {
-    auto absent = static_cast<std::size_t>(
-        std::count_if(links.begin(), links.end(), [](const Link& link) { return link.entry == nullptr; }));
-    if (absent > 0 && !reserve(shard, absent)) {
+bool LimitShards::add_absent(Links& links) {
+    std::size_t absent = count_absent(links);
+    if (absent > 0 && !reserve(links, absent)) {
         return false;
     }
     try {
         for (Link& link : links) {
-            if (link.entry == nullptr) {
-                link.entry = &shard.table.add(link.name, *link.rule);
+            if (link.needs_entry()) {
+                link.entry = &link.shard->table.add(link.name, *link.rule);
                 --absent;
             }
-            make_room(*link.entry, *link.rule);
+            if (link.entry != nullptr) {
+                make_room(*link.entry, *link.rule);
+            }
         }
     } catch (const std::bad_alloc&) {
         held_.fetch_sub(absent, std::memory_order_relaxed);
-        shard.earliest_idle = 0;  // What was added is fresh, and goes with the next sweep.
+        for (const Link& link : links) {
+            link.shard->earliest_idle = 0;  // What was added is fresh, and goes with the next sweep.
+        }
         throw;
     }
     return true;
 }
 
-bool LimitShards::reserve(const LimitShard& shard, std::size_t count) {
-    if (!shard.table.has_room(count)) {
-        return false;
+bool LimitShards::reserve(const Links& links, std::size_t count) {
+    for (const Link& link : links) {
+        if (link.needs_entry() && !link.shard->table.has_room(count_absent(links, link.shard))) {
+            return false;
+        }
     }
     if (held_.fetch_add(count, std::memory_order_relaxed) + count > keys_max_) {
         held_.fetch_sub(count, std::memory_order_relaxed);

@@ -21,10 +21,10 @@ public:
         return shards_[shard_bits_ == 0 ? 0 : hash >> (64U - shard_bits_)];
     }
 
-    // Adds entries for what the links lack, and makes room for one more charge in each, so that charging them
+    // Adds the entries that the links need, and makes room for one more charge in each, so that charging them
     // cannot fail. False: the keys would be too many, and nothing has changed. Throws std::bad_alloc: nothing
-    // that matters has changed. REQUIRES: the shard's lock.
-    bool add_absent(LimitShard& shard, Links& links);
+    // that matters has changed. REQUIRES: the locks of the links.
+    bool add_absent(Links& links);
 
     // REQUIRES: the shard's lock.
     void forget(LimitShard& shard, const EntryName& name);
@@ -37,7 +37,7 @@ public:
     [[nodiscard]] std::uint64_t expired() const { return expired_.load(std::memory_order_relaxed); }
 
 private:
-    bool reserve(const LimitShard& shard, std::size_t count);
+    bool reserve(const Links& links, std::size_t count);
     std::int64_t sweep(LimitShard& shard, std::int64_t now);
 
     const std::size_t keys_max_;

@@ -92,9 +92,31 @@ private:
 // Whose state an entry holds.
 struct EntryName {
     std::string_view key;
-    std::uint16_t plan;
+    std::uint16_t plan;  // With kOverriding: the plan's override.
     std::uint32_t hash;  // Of both.
+
+    bool operator==(const EntryName&) const = default;
 };
+
+// Plans have less than half of the numbers; the others stand for their overrides.
+inline constexpr std::uint16_t kOverriding = 0x8000;
+
+inline std::uint32_t salt_of(std::uint16_t plan) { return plan * 0x9E3779B1U; }
+
+inline EntryName named(std::string_view key, std::uint16_t plan, std::uint64_t hash) {
+    return {key, plan, static_cast<std::uint32_t>(hash) ^ salt_of(plan)};
+}
+
+// The same key under another plan.
+inline EntryName renamed(const EntryName& name, std::uint16_t plan) {
+    return {name.key, plan, name.hash ^ salt_of(name.plan) ^ salt_of(plan)};
+}
+inline EntryName overriding(const EntryName& name) {
+    return renamed(name, static_cast<std::uint16_t>(name.plan | kOverriding));
+}
+inline EntryName own(const EntryName& name) {
+    return renamed(name, static_cast<std::uint16_t>(name.plan & ~kOverriding));
+}
 
 // Entries of one shard in a fixed piece of memory: open addressing, linear probing, no tombstones. Adding
 // moves no other entry; erasing may.

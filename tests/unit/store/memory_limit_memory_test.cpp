@@ -95,6 +95,29 @@ TEST_F(MemoryLimitMemoryTest, ChargesTheWholeChainOrNothingOfIt) {
     EXPECT_EQ(store_->figures().keys_held, 3U);
 }
 
+TEST_F(MemoryLimitMemoryTest, ChargesAllKeysTogetherOrNone) {
+    store_ = make_memory_limit_store({.keys_max = 100'000, .seed = 3}, clock_);  // Of many shards.
+    const std::array keys{kLongKey, kLongKey + "2", kLongKey + "3"};
+    const std::array together{Check{keys[0], kAll}, Check{keys[1], kAll}, Check{keys[2], kAll}};
+    const auto left_of = [&](const std::string& key) {
+        const auto standings = store_->inspect(key, kAll).value();
+        return standings[0].remaining + standings[1].remaining + standings[2].remaining;
+    };
+
+    for (Tokens charged = 0; charged < 5; ++charged) {
+        const int failures = failures_of([&] {
+            const CheckOutcome outcome = store_->take_together(together);
+            allocations_left = -1;
+            for (const std::string& key : keys) {
+                EXPECT_EQ(left_of(key), 30 - 3 * (charged + (outcome ? 1 : 0)));
+            }
+            return outcome.has_value();
+        });
+        EXPECT_TRUE(charged > 0 || failures >= 4) << "what was made before a failure stays";
+    }
+    EXPECT_EQ(store_->figures().keys_held, 9U);
+}
+
 TEST_F(MemoryLimitMemoryTest, KeepsWhatItHasWhenAPlanCannotChangeItsAlgorithm) {
     EXPECT_TRUE(take({kAll.data(), 1}, 4));
     const Plan changed = plan("gold", good(SlidingWindow::make(5, 1min)));

@@ -179,6 +179,64 @@ TEST_F(MemoryLimitStoreTest, ChargesNoPlanOfAChainThatFindsNoRoom) {
     EXPECT_EQ(store_->figures().keys_held, 2U);
 }
 
+TEST_F(MemoryLimitStoreTest, TakesKeysTogetherOnlyWhenThereIsRoomForAll) {
+    open(3);
+    take("a", 2);
+    take("b", 4);
+    const std::array together{Check{"a", kOnlyGold}, Check{"c", kOnlyGold}, Check{"d", kOnlyGold}};
+
+    const CheckOutcome denied = store_->take_together(together);
+
+    EXPECT_FALSE(denied->allowed);
+    EXPECT_EQ(denied->plan, 1U) << "the first that is new";
+    EXPECT_EQ(denied->retry_after, 2s);
+    EXPECT_EQ(store_->figures().keys_held, 2U);
+    EXPECT_EQ(store_->figures().keys_refused, 1U);
+    EXPECT_EQ(take("a", 0).remaining, 8);
+    clock_.advance(4s);  // Both are idle.
+    EXPECT_TRUE(store_->take_together(together)->allowed);
+    EXPECT_EQ(store_->figures().keys_held, 3U);
+    EXPECT_EQ(store_->figures().keys_expired, 2U);
+}
+
+TEST_F(MemoryLimitStoreTest, RefusesKeysTogetherThatCouldNeverFit) {
+    open(2);
+    std::array together{Check{"a", kOnlyGold}, Check{"b", kOnlyGold}, Check{"c", kOnlyGold}};
+
+    EXPECT_EQ(store_->take_together(together).error(), LimitFault::Full);
+    EXPECT_EQ(store_->figures().keys_held, 0U);
+    together[2].cost = 0;  // A peek needs no room.
+    EXPECT_TRUE(store_->take_together(together)->allowed);
+    EXPECT_EQ(store_->figures().keys_held, 2U);
+
+    open(2, WhenFull::Fail);
+    take("other", 10);
+    EXPECT_EQ(store_->take_together(together).error(), LimitFault::Full);
+}
+
+// Over many shards, and while others bring keys of their own.
+TEST_F(MemoryLimitStoreTest, HoldsItsBoundWhileManyThreadsTakeNewKeysTogether) {
+    open(2'000);
+    std::atomic<std::size_t> admitted{0};
+    {
+        std::vector<std::jthread> threads;
+        for (std::size_t thread = 0; thread < 4; ++thread) {
+            threads.emplace_back([&, thread] {
+                for (std::size_t i = 0; i < 500; ++i) {
+                    const std::string one = key(thread * 1'000 + 2 * i);
+                    const std::string other = key(thread * 1'000 + 2 * i + 1);
+                    const std::array both{Check{one, kOnlyGold}, Check{other, kOnlyGold}};
+                    admitted += store_->take_together(both)->allowed ? 2U : 0U;
+                }
+            });
+        }
+    }
+
+    EXPECT_LE(admitted.load(), 2'000U);
+    EXPECT_GE(admitted.load(), 1'990U) << "two threads that both find the last place may both leave it";
+    EXPECT_EQ(store_->figures().keys_held, admitted.load());
+}
+
 TEST_F(MemoryLimitStoreTest, ADroppedKeyIsWhatItWasWhenItWent) {
     open(1);
     take("a", 10);

@@ -1,0 +1,86 @@
+#pragma once
+
+#include "app/limits/limit_store.hpp"
+#include "store/memory/limit_table.hpp"
+
+// How the rules look at entries and change them. All of it needs the lock of the entry's shard.
+namespace sluice {
+
+template <class Rule>
+using StateOf = StateIn<std::remove_cvref_t<Rule>>;
+
+// Null: a key that is not known.
+inline Standing look_at(const LimitEntry* entry, const LimitRule& rule, const Ask& ask) {
+    return std::visit(
+        [&](const auto& each) {
+            return entry == nullptr ? each.look(each.fresh(), ask)
+                                    : each.look(StateOf<decltype(each)>::read(*entry), ask);
+        },
+        rule);
+}
+
+// Changes the state of an entry, for example by charging it.
+template <class Change>
+void change(LimitEntry& entry, const LimitRule& rule, Change how) {
+    std::visit(
+        [&](const auto& each) {
+            decltype(auto) state = StateOf<decltype(each)>::read(entry);
+            how(each, state);
+            StateOf<decltype(each)>::write(entry, state);
+            entry.idle_at = microseconds_of(each.idle_at(state));
+        },
+        rule);
+}
+
+// So that charging the entry cannot fail. Throws std::bad_alloc.
+inline void make_room(LimitEntry& entry, const LimitRule& rule) {
+    std::visit([&](const auto& each) { StateOf<decltype(each)>::make_room(entry); }, rule);
+}
+
+inline void charge_to(LimitEntry& entry, const LimitRule& rule, const Ask& ask) {
+    change(entry, rule, [&](const auto& each, auto& state) { each.charge(state, ask); });
+}
+
+// look_at and charge_to in one step, for the check of one known key under one plan. A limit of 0: the cost is
+// above what the rule could ever allow.
+template <class Rule>
+Standing decide_known(LimitEntry& entry, const Rule& rule, const Ask& ask) {
+    if (ask.cost > rule.limit()) {
+        return {};
+    }
+    decltype(auto) state = StateIn<Rule>::read(entry);
+    const Standing standing = rule.look(state, ask);
+    if (standing.allowed && !ask.is_peek()) {
+        rule.charge(state, ask);
+        StateIn<Rule>::write(entry, state);
+        entry.idle_at = microseconds_of(ask.now + standing.reset_after);
+    }
+    return standing;
+}
+
+inline Standing decide_known(LimitEntry& entry, const LimitRule& rule, const Ask& ask) {
+    // The most common rule first, where the compiler can see through it.
+    if (const auto* bucket = std::get_if<TokenBucket>(&rule)) {
+        return decide_known(entry, *bucket, ask);
+    }
+    return std::visit([&](const auto& each) { return decide_known(entry, each, ask); }, rule);
+}
+
+// Writes into the verdict that is there already, if one is: moving a new one costs as much as deciding it.
+inline void answer(CheckOutcome& outcome, const Plan& plan, const Standing& standing) {
+    if (!outcome) {
+        outcome = Verdict{};
+    }
+    const bool shadowed = !standing.allowed && plan.traits().shadow;
+    Verdict& verdict = *outcome;
+    verdict.allowed = standing.allowed || shadowed;
+    verdict.shadowed = shadowed;
+    verdict.plan = 0;
+    verdict.limit = standing.limit;
+    verdict.remaining = standing.remaining;
+    verdict.retry_after = standing.retry_after;
+    verdict.reset_after = standing.reset_after;
+    verdict.lease = LeaseId{};
+}
+
+}  // namespace sluice
