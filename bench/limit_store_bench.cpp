@@ -83,7 +83,7 @@ std::vector<std::uint32_t> read_keys(const char* path) {
 
 std::string key_of(std::uint32_t number) {
     char text[32];
-    std::snprintf(text, sizeof(text), "user:%010u", number);
+    std::snprintf(text, sizeof(text), "user:%015u", number);
     return text;
 }
 

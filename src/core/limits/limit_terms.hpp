@@ -71,12 +71,29 @@ template <class Rule>
 inline constexpr std::int64_t microseconds_of(Moment moment) { return moment.time_since_epoch().count(); }
 inline constexpr Moment moment_of(std::int64_t microseconds) { return Moment{Wait{microseconds}}; }
 
-// Both below: REQUIRES: number >= 0, divisor > 0. A division takes long, and the divisor is often 1.
-inline constexpr std::int64_t divide_down(std::int64_t number, std::int64_t divisor) {
-    return divisor == 1 ? number : number / divisor;
-}
+// This and Divisor: REQUIRES: number >= 0, divisor > 0, their sum below 2^63.
 inline constexpr std::int64_t divide_up(std::int64_t number, std::int64_t divisor) {
-    return divisor == 1 ? number : (number + divisor - 1) / divisor;
+    return (number + divisor - 1) / divisor;
 }
+
+// A number that much is divided by: two multiplications take half the time of a division. Exact.
+class Divisor {
+public:
+    explicit constexpr Divisor(std::int64_t value)
+        : value_{value}, inverse_{~std::uint64_t{0} / static_cast<std::uint64_t>(value)} {}
+
+    [[nodiscard]] constexpr std::int64_t down(std::int64_t number) const {
+        __extension__ using Wide = unsigned __int128;
+        // inverse_ lies less than 1 below 2^64 / value_, so that this is the quotient or one less.
+        const Wide product = static_cast<Wide>(static_cast<std::uint64_t>(number)) * inverse_;
+        const auto least = static_cast<std::int64_t>(product >> 64U);
+        return least + (number - least * value_ >= value_ ? 1 : 0);
+    }
+    [[nodiscard]] constexpr std::int64_t up(std::int64_t number) const { return down(number + value_ - 1); }
+
+private:
+    std::int64_t value_;
+    std::uint64_t inverse_;
+};
 
 }  // namespace sluice

@@ -44,7 +44,7 @@ public:
             return denied(filled, ask, wanted);
         }
         const std::int64_t left = ask.is_peek() ? filled.level : filled.level - wanted;
-        return {true, capacity_, divide_down(left, unit_), Wait{0}, moment_full({left, filled.at}) - ask.now};
+        return {true, capacity_, by_unit_.down(left), Wait{0}, moment_full({left, filled.at}) - ask.now};
     }
 
     void charge(State& state, const Ask& ask) const {
@@ -66,8 +66,10 @@ private:
         : capacity_{capacity},
           unit_{unit},
           speed_{speed},
+          by_unit_{unit},
+          by_speed_{speed},
           full_{capacity * unit},
-          fill_time_{divide_up(full_, speed)} {}
+          fill_time_{by_speed_.up(full_)} {}
 
     // What a plan with a larger capacity left behind is cut to what fits now.
     [[nodiscard]] State clipped(const State& state) const {
@@ -87,18 +89,20 @@ private:
     }
 
     [[nodiscard]] Moment moment_full(const State& state) const {
-        return moment_of(state.at + divide_up(full_ - state.level, speed_));
+        return moment_of(state.at + by_speed_.up(full_ - state.level));
     }
 
     [[nodiscard]] Standing denied(const State& filled, const Ask& ask, std::int64_t wanted) const {
-        const Moment enough = moment_of(filled.at + divide_up(wanted - filled.level, speed_));
+        const Moment enough = moment_of(filled.at + by_speed_.up(wanted - filled.level));
         const Wait to_full = moment_full(filled) - ask.now;
-        return {false, capacity_, divide_down(filled.level, unit_), enough - ask.now, to_full};
+        return {false, capacity_, by_unit_.down(filled.level), enough - ask.now, to_full};
     }
 
     Tokens capacity_;
     std::int64_t unit_;       // Units in a token.
     std::int64_t speed_;      // Units that a microsecond adds.
+    Divisor by_unit_;         // unit_, to divide by.
+    Divisor by_speed_;        // Likewise.
     std::int64_t full_;       // Units in a full bucket.
     std::int64_t fill_time_;  // Microseconds from empty to full, rounded up.
 };

@@ -114,7 +114,9 @@ bool kernel_trusts_the_counter() {
 class CounterClock final : public MomentClock {
 public:
     explicit CounterClock(std::uint64_t speed)
-        : speed_{speed}, anchor_ticks_{(static_cast<std::uint64_t>(kAnchorPeriod) << kSpeedBits) / speed} {}
+        : speed_{speed},
+          microseconds_a_tick_{(speed << kMoreBits) / 1'000},
+          anchor_ticks_{(static_cast<std::uint64_t>(kAnchorPeriod) << kSpeedBits) / speed} {}
 
     [[nodiscard]] Moment now() const override {
         const std::uint64_t ticks = counter();
@@ -129,34 +131,41 @@ public:
         } while ((before & 1U) != 0 || version_.load(std::memory_order_relaxed) != before);
         // Huge where the counter went back, as on another core that is a little behind.
         const std::uint64_t passed = ticks - anchored;
-        if (passed >= anchor_ticks_) {
+        if (passed >= anchor_ticks_) [[unlikely]] {
             return read_wall();
         }
-        return moment_at(wall + static_cast<std::int64_t>(passed * speed_ >> kSpeedBits));
+        return moment_of(
+            wall + static_cast<std::int64_t>(passed * microseconds_a_tick_ >> (kSpeedBits + kMoreBits)));
     }
 
 private:
+    static constexpr unsigned kMoreBits = 8;  // So that a microsecond a tick is as exact as a nanosecond.
+
     Moment read_wall() const {
         const Reading reading = read_both<std::chrono::system_clock>();
+        const Moment moment = moment_at(reading.clock);
         // One writer at a time; who comes second has the wall clock's answer anyway.
-        if (reading.blur <= kBlurMax && lock_.try_lock()) {
+        if (reading.blur <= kBlurMax && reading.clock >= 0 && lock_.try_lock()) {
+            // When that microsecond began: from there on whole ones are counted.
+            const auto since = static_cast<std::uint64_t>(reading.clock % 1'000);
             version_.fetch_add(1, std::memory_order_acq_rel);  // Odd: being written.
             // Releasing, so that who sees one of them sees the odd version too.
-            wall_.store(reading.clock, std::memory_order_release);
-            ticks_.store(reading.ticks, std::memory_order_release);
+            wall_.store(microseconds_of(moment), std::memory_order_release);
+            ticks_.store(reading.ticks - (since << kSpeedBits) / speed_, std::memory_order_release);
             version_.fetch_add(1, std::memory_order_release);
             lock_.unlock();
         }
-        return moment_at(reading.clock);
+        return moment;
     }
 
-    const std::uint64_t speed_;
-    const std::uint64_t anchor_ticks_;  // Ticks in kAnchorPeriod: so far the counter is believed.
-    mutable SpinLock lock_;             // Guards writing what is below; reading it needs no lock.
+    const std::uint64_t speed_;                // Nanoseconds, times 2^kSpeedBits.
+    const std::uint64_t microseconds_a_tick_;  // Times 2^(kSpeedBits + kMoreBits).
+    const std::uint64_t anchor_ticks_;         // Ticks in kAnchorPeriod: so far the counter is believed.
+    mutable SpinLock lock_;                    // Guards writing what is below; reading it needs no lock.
     mutable std::atomic<std::uint32_t> version_{0};
-    mutable std::atomic<std::int64_t> wall_{0};
-    mutable std::atomic<std::uint64_t> ticks_{
-        0};  // 0: long ago, so that the first call reads the wall clock.
+    mutable std::atomic<std::int64_t> wall_{0};  // Microseconds since 1970.
+    // The counter then. 0: long ago, so that the first call reads the wall clock.
+    mutable std::atomic<std::uint64_t> ticks_{0};
 };
 
 #endif

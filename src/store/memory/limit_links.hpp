@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <functional>
 
 #include "app/limits/limit_store.hpp"
 #include "store/memory/entry_rules.hpp"
@@ -41,22 +42,23 @@ struct Links {
 class LinkLocks {
 public:
     explicit LinkLocks(const Links& links) {
-        for (const Link& link : links) {
-            shards_[count_++] = link.shard;
-        }
-        std::sort(shards_.begin(), shards_.begin() + count_, std::less<>{});
-        count_ = std::unique(shards_.begin(), shards_.begin() + count_) - shards_.begin();
-        std::for_each_n(shards_.begin(), count_, [](LimitShard* shard) { shard->lock.lock(); });
+        const auto behind = std::transform(links.begin(), links.end(), shards_.begin(),
+                                           [](const Link& link) { return link.shard; });
+        std::sort(shards_.begin(), behind, std::less<>{});
+        end_ = std::unique(shards_.begin(), behind);
+        std::for_each(shards_.begin(), end_, [](LimitShard* shard) { shard->lock.lock(); });
     }
     ~LinkLocks() {
-        std::for_each_n(shards_.begin(), count_, [](LimitShard* shard) { shard->lock.unlock(); });
+        std::for_each(shards_.begin(), end_, [](LimitShard* shard) { shard->lock.unlock(); });
     }
     LinkLocks(const LinkLocks&) = delete;
     LinkLocks& operator=(const LinkLocks&) = delete;
 
 private:
-    std::array<LimitShard*, kPlansPerCheckMax> shards_;
-    std::ptrdiff_t count_ = 0;
+    using Shards = std::array<LimitShard*, kPlansPerCheckMax>;
+
+    Shards shards_{};
+    Shards::iterator end_;  // Of those that are locked.
 };
 
 inline bool has_link(const Links& links, const EntryName& name) {

@@ -9,7 +9,7 @@
 namespace sluice {
 
 // A part of the keys, with a lock of its own. All plans of one key are in one shard, so that a check over
-// several plans takes one lock.
+// several plans takes one lock. One cache line, because threads take it from each other.
 struct alignas(64) LimitShard {
     SpinLock lock;  // Guards everything below.
     LimitTable table;
@@ -18,5 +18,6 @@ struct alignas(64) LimitShard {
     std::int64_t swept_at = 0;
     OverrideBook overrides;
 };
+static_assert(sizeof(LimitShard) == 64);
 
 }  // namespace sluice

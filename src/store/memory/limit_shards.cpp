@@ -30,6 +30,7 @@ LimitShards::LimitShards(std::size_t keys_max)
       shard_bits_{static_cast<unsigned>(std::bit_width(shards_for(keys_max)) - 1)},
       entries_per_shard_{keys_max * 3 / 2 / shards_for(keys_max) + 64},
       memory_{entries_per_shard_ << shard_bits_},
+      entries_{memory_.entries().data()},
       // NOLINTNEXTLINE(modernize-avoid-c-arrays): shards cannot be moved.
       shards_{std::make_unique<LimitShard[]>(shards_for(keys_max))} {
     std::size_t first = 0;
@@ -50,7 +51,7 @@ bool LimitShards::add_absent(Links& links) {
                 link.entry = &link.shard->table.add(link.name, *link.rule);
                 --absent;
             }
-            if (link.entry != nullptr) {
+            if (link.cost > 0) {
                 make_room(*link.entry, *link.rule);
             }
         }

@@ -17,8 +17,12 @@ public:
     explicit LimitShards(std::size_t keys_max);
 
     [[nodiscard]] std::span<LimitShard> all() { return {shards_.get(), std::size_t{1} << shard_bits_}; }
-    [[nodiscard]] LimitShard& of(std::uint64_t hash) {
-        return shards_[shard_bits_ == 0 ? 0 : hash >> (64U - shard_bits_)];
+    [[nodiscard]] LimitShard& of(std::uint64_t hash) { return shards_[index_of(hash)]; }
+
+    // Where the search for an entry begins, without asking its shard, whose line may be far away.
+    [[nodiscard]] LimitEntry* home_of(std::uint64_t hash, const EntryName& name) const {
+        return entries_ + index_of(hash) * entries_per_shard_ +
+               LimitTable::home_of(name.hash, entries_per_shard_);
     }
 
     // Adds the entries that the links need, and makes room for one more charge in each, so that charging them
@@ -37,6 +41,10 @@ public:
     [[nodiscard]] std::uint64_t expired() const { return expired_.load(std::memory_order_relaxed); }
 
 private:
+    // The first bits of the hash; of no bits, too.
+    [[nodiscard]] std::size_t index_of(std::uint64_t hash) const {
+        return static_cast<std::size_t>(hash >> 1U >> (63U - shard_bits_));
+    }
     bool reserve(const Links& links, std::size_t count);
     std::int64_t sweep(LimitShard& shard, std::int64_t now);
 
@@ -44,6 +52,7 @@ private:
     const unsigned shard_bits_;
     const std::size_t entries_per_shard_;
     EntryMemory memory_;                    // Outlives the shards, whose entries it holds.
+    LimitEntry* const entries_;             // The first of them.
     std::unique_ptr<LimitShard[]> shards_;  // NOLINT(modernize-avoid-c-arrays): they cannot be moved.
     // Relaxed everywhere: they are numbers, and guard nothing.
     std::atomic<std::size_t> held_{0};

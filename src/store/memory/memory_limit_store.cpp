@@ -88,7 +88,8 @@ private:
             return;
         }
         const EntryName name = named(check.key, numbers_.find(*check.plans[0]), hash);
-        __builtin_prefetch(shards_.of(hash).table.address_of(name.hash), 1);
+        __builtin_prefetch(&shards_.of(hash), 1);
+        __builtin_prefetch(shards_.home_of(hash, name), 1);
     }
 
     // The lines that a few checks need come from memory together.
@@ -108,8 +109,7 @@ private:
 
     void take_one(const Check& check, std::uint64_t hash, CheckOutcome& outcome) {
         try {
-            const bool is_common = check.plans.size() == 1 && check.cost >= 0 && is_key(check.key);
-            if (!is_common || !take_known(check, hash, outcome)) {
+            if (!take_known(check, hash, outcome)) {
                 outcome = take_chain({&check, 1});
             }
         } catch (const std::bad_alloc&) {
@@ -117,30 +117,57 @@ private:
         }
     }
 
-    // The short way, for most checks: one plan, a known key, no overrides, no lease. False: go the long way.
+    // The short way, for most checks: one plan, a short key that is known, no override, no lease. False: go
+    // the long way, nothing has changed.
     bool take_known(const Check& check, std::uint64_t hash, CheckOutcome& outcome) {
+        const bool is_common = check.plans.size() == 1 && check.cost >= 0 &&
+                               check.key.size() - 1 < LimitEntry::kShortKeyMax;  // The empty one wraps.
+        if (!is_common) {
+            return false;
+        }
+        const LimitRule& rule = check.plans[0]->rule();
+        // The most common rule first, where the compiler can see through it.
+        const auto* const bucket = std::get_if<TokenBucket>(&rule);
+        return bucket != nullptr ? take_known_by(*bucket, check, hash, outcome)
+                                 : take_known_by_other(rule, check, hash, outcome);
+    }
+
+    [[gnu::noinline]] bool take_known_by_other(const LimitRule& rule, const Check& check, std::uint64_t hash,
+                                               CheckOutcome& outcome) {
+        return std::visit(
+            [&](const auto& each) {
+                constexpr bool kLeases = std::is_same_v<std::remove_cvref_t<decltype(each)>, Concurrency>;
+                return !kLeases && take_known_by(each, check, hash, outcome);
+            },
+            rule);
+    }
+
+    template <class Rule>
+    bool take_known_by(const Rule& rule, const Check& check, std::uint64_t hash, CheckOutcome& outcome) {
         const Plan& plan = *check.plans[0];
         const auto number = numbers_.find(plan);
-        if (number == PlanNumbers::kNone || std::holds_alternative<Concurrency>(plan.rule())) {
+        if (number == PlanNumbers::kNone || check.cost > rule.limit()) {
             return false;
         }
         const EntryName name = named(check.key, number, hash);
         LimitShard& shard = shards_.of(hash);
-        __builtin_prefetch(shard.table.address_of(name.hash), 1);
-        const Ask ask{clock_.now(), check.cost};  // Read while the line is on its way.
-        const std::lock_guard lock{shard.lock};
-        LimitEntry* const entry = shard.table.find(name);
-        if (entry == nullptr || entry->kind != plan.rule().index() + 1 || !shard.overrides.empty()) {
-            return false;
+        LimitEntry* const home = shards_.home_of(hash, name);
+        __builtin_prefetch(&shard, 1);
+        __builtin_prefetch(home, 1);
+        const Ask ask{clock_.now(), check.cost};  // Read while the lines are on their way.
+        Standing standing;
+        {
+            const std::lock_guard lock{shard.lock};
+            LimitEntry* const entry = shard.table.find_short(home, name, kind_of<Rule>());
+            if (entry == nullptr || !shard.overrides.empty()) {
+                return false;
+            }
+            standing = decide_known(*entry, rule, ask);
+            if (entry->idle_at < shard.earliest_idle) {  // Where the plan has changed.
+                shard.earliest_idle = entry->idle_at;
+            }
         }
-        const Standing standing = decide_known(*entry, plan.rule(), ask);
-        // Sooner than before where the plan has changed.
-        shard.earliest_idle = std::min(shard.earliest_idle, entry->idle_at);
-        if (standing.limit == 0) {
-            outcome = Unexpected{LimitFault::InvalidCost};
-        } else {
-            answer(outcome, plan, standing);
-        }
+        answer(outcome, plan, standing);
         return true;
     }
 

@@ -2,6 +2,7 @@
 
 #include <cstdint>
 #include <map>
+#include <memory>
 #include <string>
 #include <string_view>
 
@@ -18,30 +19,44 @@ public:
         std::string_view key;
     };
 
-    [[nodiscard]] bool empty() const { return known_.empty(); }
-    [[nodiscard]] bool has(const Name& name) const { return known_.find(name) != known_.end(); }
+    [[nodiscard]] bool empty() const { return known_ == nullptr; }
+    [[nodiscard]] bool has(const Name& name) const {
+        return known_ != nullptr && known_->find(name) != known_->end();
+    }
     // Null: there is none, or it has expired.
     [[nodiscard]] const LimitRule* find(const Name& name, Moment now) const {
-        const auto found = known_.find(name);
-        return found != known_.end() && now < found->second.until ? &found->second.rule : nullptr;
+        if (known_ == nullptr) {
+            return nullptr;
+        }
+        const auto found = known_->find(name);
+        return found != known_->end() && now < found->second.until ? &found->second.rule : nullptr;
     }
 
-    // Replaces an earlier one.
+    // Replaces an earlier one. Throws std::bad_alloc, and then has changed nothing.
     void put(const Name& name, const LimitOverride& replacement) {
-        known_.insert_or_assign(OwnedName{name.plan, std::string{name.key}}, replacement);
+        auto made = known_ == nullptr ? std::make_unique<Known>() : nullptr;
+        Known& known = known_ == nullptr ? *made : *known_;
+        known.insert_or_assign(OwnedName{name.plan, std::string{name.key}}, replacement);
+        known_ = made == nullptr ? std::move(known_) : std::move(made);
     }
     // How many there were: 0 or 1.
     std::size_t erase(const Name& name) {
-        const auto found = known_.find(name);
-        if (found == known_.end()) {
+        if (!has(name)) {
             return 0;
         }
-        known_.erase(found);
+        known_->erase(known_->find(name));
+        drop_if_empty();
         return 1;
     }
     // How many have expired.
     std::size_t erase_expired(Moment now) {
-        return std::erase_if(known_, [now](const auto& each) { return each.second.until <= now; });
+        if (known_ == nullptr) {
+            return 0;
+        }
+        const auto erased =
+            std::erase_if(*known_, [now](const auto& each) { return each.second.until <= now; });
+        drop_if_empty();
+        return erased;
     }
 
 private:
@@ -58,7 +73,15 @@ private:
         }
     };
 
-    std::map<OwnedName, LimitOverride, Before> known_;
+    using Known = std::map<OwnedName, LimitOverride, Before>;
+
+    void drop_if_empty() {
+        if (known_->empty()) {
+            known_.reset();
+        }
+    }
+
+    std::unique_ptr<Known> known_;  // Null, not empty: a shard has room for a pointer only.
 };
 
 }  // namespace sluice

@@ -16,7 +16,7 @@ use governor::{Quota, RateLimiter};
 const KEYS: u32 = 1_000_000;
 
 fn key_of(number: u32) -> String {
-    format!("user:{number:010}")
+    format!("user:{number:015}")
 }
 
 fn read_keys(path: &str) -> Vec<String> {

@@ -1,13 +1,43 @@
 #include "core/limits/token_bucket.hpp"
 
+#include <array>
 #include <limits>
 
 #include <gtest/gtest.h>
 
+#include "base/random.hpp"
 #include "support/limit_words.hpp"
 
 namespace sluice::test {
 namespace {
+
+TEST(Divisor, DividesAsDivisionDoes) {
+    const std::array<std::int64_t, 12> numbers{
+        0,         1,        2, 3, 999, 1'000, 1'000'000, 86'400'000'000, kExactMax / 3, kExactMax - 1,
+        kExactMax, 1LL << 61};
+    Random random{1};
+    const auto check = [](std::int64_t number, std::int64_t divisor) {
+        ASSERT_EQ(Divisor{divisor}.down(number), number / divisor) << number << " / " << divisor;
+        ASSERT_EQ(Divisor{divisor}.up(number), (number + divisor - 1) / divisor)
+            << number << " / " << divisor;
+    };
+
+    for (const std::int64_t divisor : numbers) {
+        for (const std::int64_t number : numbers) {
+            if (divisor > 0) {
+                check(number, divisor);
+            }
+        }
+    }
+    for (int i = 0; i < 100'000; ++i) {
+        const auto divisor = static_cast<std::int64_t>(random.next() >> (12 + random.below(51))) + 1;
+        const auto quotient =
+            static_cast<std::int64_t>(random.below(static_cast<std::uint64_t>(kExactMax / divisor) + 1));
+        check(quotient * divisor, divisor);  // Where a quotient that is one off would show.
+        check(quotient * divisor + divisor - 1, divisor);
+        check(static_cast<std::int64_t>(random.next() >> 11U), divisor);
+    }
+}
 
 TEST(TokenBucket, BeginsFull) {
     Keyed key{bucket(10, 1, 1s)};
@@ -82,6 +112,7 @@ TEST(TokenBucket, ARefundNeverFillsAboveCapacity) {
     EXPECT_EQ(key.peek(kMidnight).remaining, 4);
     key.refund(kMidnight + 1s, 5);
     EXPECT_EQ(key.peek(kMidnight + 1s).remaining, 5);
+    EXPECT_EQ(key.state().level, key.rule().fresh().level);
 }
 
 TEST(TokenBucket, IsIdleOnceItIsFullAgain) {
