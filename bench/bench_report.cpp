@@ -140,6 +140,12 @@ constexpr Bar kBars[] = {
      1.7},
     {"governor, two threads by one, 1M keys", "governor.uniform-2", "governor.uniform", "rate", Sense::Shown,
      0},
+    {"CPU per check: governor by limits, one hot key", "governor.hot", "limits.hot", "cpu_us", Sense::Shown,
+     0},
+    {"CPU per check: governor by limits, 1M keys (Zipf)", "governor.zipf", "limits.zipf", "cpu_us",
+     Sense::Shown, 0},
+    {"CPU per check: limits, two threads by one, 1M keys", "limits.uniform-2", "limits.uniform", "cpu_us",
+     Sense::Shown, 0},
     {"limits, admitted by allowed", "limits.tight", nullptr, "accuracy", Sense::AtLeast, 0.999},
     {"limits, admitted by allowed, at most", "limits.tight", nullptr, "accuracy", Sense::AtMost, 1.001},
     {"throttlecrab, admitted by allowed", "throttlecrab.tight", nullptr, "accuracy", Sense::Shown, 0},
@@ -200,7 +206,7 @@ void print_subjects(const Samples& samples) {
         const auto shown = [&](double value) { return rates == nullptr ? "" : fmt::format("{:.0f}", value); };
         const auto peak = cell(samples, subject, "peak_mb", 1);
         fmt::print("{:<20}{:>12}{:>12}{:>12}{:>12}{:>11}{:>11}{:>10}\n", subject, shown(rate.least),
-                   shown(rate.median), shown(rate.most), cell(samples, subject, "cpu_us", 2),
+                   shown(rate.median), shown(rate.most), cell(samples, subject, "cpu_us", 3),
                    cell(samples, subject, "p50_us", 0), cell(samples, subject, "p99_us", 0),
                    peak.empty() ? cell(samples, subject, "rss_mb", 1) : peak);
     }
@@ -214,7 +220,7 @@ struct Judgement {
 
 Judgement judge(const Samples& samples) {
     Judgement judgement;
-    fmt::print("\n{:<50}{:>10}{:>10}{:>10}   {}\n", "", "min", "median", "max", "bar");
+    fmt::print("\n{:<52}{:>10}{:>10}{:>10}   {}\n", "", "min", "median", "max", "bar");
     for (const Bar& bar : kBars) {
         const auto spread = figure(samples, bar);
         if (!spread) {
@@ -224,7 +230,7 @@ Judgement judge(const Samples& samples) {
         const char* sign = bar.sense == Sense::AtMost ? "<=" : ">=";
         const std::string verdict =
             bar.sense == Sense::Shown ? "" : fmt::format("{} {} {}", sign, bar.limit, met ? "PASS" : "MISS");
-        fmt::print("{:<50}{:>10.2f}{:>10.2f}{:>10.2f}   {}\n", bar.name, spread->least, spread->median,
+        fmt::print("{:<52}{:>10.2f}{:>10.2f}{:>10.2f}   {}\n", bar.name, spread->least, spread->median,
                    spread->most, verdict);
         judgement.bars.push_back(json::object{{"name", bar.name},
                                               {"min", spread->least},

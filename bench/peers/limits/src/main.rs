@@ -29,6 +29,21 @@ fn tokens_of(plan: &str) -> u32 {
     if plan == "open" { 1_000_000_000 } else { 1_000 }
 }
 
+/// What this thread has had of a processor, in nanoseconds.
+fn cpu_of_thread() -> u64 {
+    let stat = std::fs::read_to_string("/proc/thread-self/schedstat").expect("the time of a thread");
+    stat.split(' ').next().unwrap().parse().unwrap()
+}
+
+/// What some checks came to: how many were admitted, and their processor time in nanoseconds.
+type Share = (usize, u64);
+
+fn check_share(keys: &[String], mut check: impl FnMut(&String) -> bool) -> Share {
+    let before = cpu_of_thread();
+    let admitted = keys.iter().filter(|key| check(key)).count();
+    (admitted, cpu_of_thread() - before)
+}
+
 /// Knows every key, then times `check` over all keys, each thread its share. True: admitted.
 fn measure(keys: &[String], threads: usize, check: impl Fn(&String) -> bool + Sync) {
     for number in 0..KEYS {
@@ -36,21 +51,23 @@ fn measure(keys: &[String], threads: usize, check: impl Fn(&String) -> bool + Sy
     }
     let share = keys.len() / threads;
     let start = Instant::now();
-    let admitted: usize = std::thread::scope(|scope| {
+    let shares: Vec<Share> = std::thread::scope(|scope| {
         let workers: Vec<_> = (0..threads)
             .map(|i| {
                 let (mine, check) = (&keys[i * share..(i + 1) * share], &check);
-                scope.spawn(move || mine.iter().filter(|key| check(key)).count())
+                scope.spawn(move || check_share(mine, check))
             })
             .collect();
-        workers.into_iter().map(|worker| worker.join().unwrap()).sum()
+        workers.into_iter().map(|worker| worker.join().unwrap()).collect()
     });
-    report(start, share * threads, admitted);
+    report(start, share * threads, &shares);
 }
 
-fn report(start: Instant, checks: usize, admitted: usize) {
+fn report(start: Instant, checks: usize, shares: &[Share]) {
     let seconds = start.elapsed().as_secs_f64();
-    println!("rate {:.1}\nadmitted {admitted}\nseconds {seconds:.4}", checks as f64 / seconds);
+    let admitted: usize = shares.iter().map(|share| share.0).sum();
+    let cpu_us = shares.iter().map(|share| share.1).sum::<u64>() as f64 / 1e3 / checks as f64;
+    println!("rate {:.1}\ncpu_us {cpu_us:.4}\nadmitted {admitted}\nseconds {seconds:.4}", checks as f64 / seconds);
 }
 
 /// One thread only: it has no lock of its own.
@@ -63,8 +80,8 @@ fn throttlecrab(keys: &[String], tokens: u32) {
         assert!(check(&key_of(number)), "a new key was refused");
     }
     let start = Instant::now();
-    let admitted = keys.iter().filter(|key| check(key)).count();
-    report(start, keys.len(), admitted);
+    let share = check_share(keys, check);
+    report(start, keys.len(), &[share]);
 }
 
 fn governor<C: Clock>(keys: &[String], tokens: u32, threads: usize, clock: C)
