@@ -47,6 +47,15 @@ TEST(Cooldown, RefusesWhatCannotBe) {
     EXPECT_TRUE(Cooldown::make(0s, 1));
 }
 
+TEST(Cooldown, CountsEveryEventOfACostInTheHour) {
+    Keyed key{good(Cooldown::make(10s, 5))};
+    key.take(kMidnight, 3);
+
+    EXPECT_EQ(key.peek(kMidnight + 10s).remaining, 2);
+    EXPECT_EQ(key.take(kMidnight + 10s, 3).retry_after, 1h - 10s);
+    EXPECT_TRUE(key.take(kMidnight + 10s, 2).allowed);
+}
+
 TEST(Concurrency, HoldsAPlaceUntilItIsReleased) {
     Keyed key{good(Concurrency::make(2, 1min))};
     key.take_for(LeaseId{1}, kMidnight);

@@ -215,5 +215,31 @@ TEST(SlidingWindowEstimate, RefusesWhatCannotBeCountedExactly) {
     EXPECT_TRUE(SlidingWindowEstimate::make(kExactMax - 1, 1us));
 }
 
+TEST(FixedWindow, AFirstHitThatWasGivenBackWholeHasBegunNoWindow) {
+    Keyed key{from_first_hit(5, 1min)};
+    key.take(kMidnight, 2);
+    key.refund(kMidnight + 10s, 2);
+
+    key.take(kMidnight + 50s, 5);
+
+    EXPECT_EQ(key.take(kMidnight + 1min).retry_after, 50s);
+}
+
+TEST(SlidingWindowEstimate, ForgetsAWindowThatIsNotTheOneBefore) {
+    Keyed key{good(SlidingWindowEstimate::make(10, 1min))};
+    key.take(kMidnight, 10);
+
+    EXPECT_EQ(key.peek(kMidnight + 2min).remaining, 10);
+    EXPECT_EQ(key.take(kMidnight + 2min, 10).remaining, 0);
+}
+
+TEST(SlidingWindowEstimate, RoundsTheShareOfTheWindowBeforeUp) {
+    Keyed key{good(SlidingWindowEstimate::make(10, 1min))};
+    key.take(kMidnight, 10);
+
+    EXPECT_FALSE(key.take(kMidnight + 1min + 1us).allowed);
+    EXPECT_EQ(key.peek(kMidnight + 1min + 6s + 1us).remaining, 1);
+}
+
 }  // namespace
 }  // namespace sluice::test
