@@ -65,11 +65,26 @@ function(sluice_migrations target function)
     target_sources(${target} PRIVATE "${CMAKE_CURRENT_BINARY_DIR}/${function}.cpp")
 endfunction()
 
+# sluice_lua_parts(target files...)
+# Makes the Lua files part of the target, as store/redis/script_parts.hpp has them: the first is the one that
+# tells the time, the others are the script.
+function(sluice_lua_parts target)
+    set(SLUICE_LUA_PARTS "")
+    foreach(file IN LISTS ARGN)
+        set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS "${file}")
+        file(READ "${file}" lua)
+        string(APPEND SLUICE_LUA_PARTS "    R\"lua(${lua})lua\",\n")
+    endforeach()
+    configure_file("${PROJECT_SOURCE_DIR}/cmake/lua_parts.cpp.in" lua_parts.cpp @ONLY)
+    target_sources(${target} PRIVATE "${CMAKE_CURRENT_BINARY_DIR}/lua_parts.cpp")
+endfunction()
+
 # sluice_test(name LABEL label SOURCES files... [USES layers...] [PRIVATE libraries...] [TIMEOUT seconds]
-#             [SANITIZED])
-# An executable of GoogleTest cases. SANITIZED ones also run under the sanitizer presets.
+#             [LOCK name] [SANITIZED])
+# An executable of GoogleTest cases. SANITIZED ones also run under the sanitizer presets. Of those with the
+# same LOCK one runs at a time.
 function(sluice_test name)
-    cmake_parse_arguments(ARG "SANITIZED" "LABEL;TIMEOUT" "SOURCES;USES;PRIVATE" ${ARGN})
+    cmake_parse_arguments(ARG "SANITIZED" "LABEL;LOCK;TIMEOUT" "SOURCES;USES;PRIVATE" ${ARGN})
     if(NOT ARG_TIMEOUT)
         set(ARG_TIMEOUT 120)
     endif()
@@ -81,7 +96,11 @@ function(sluice_test name)
     if(SLUICE_SANITIZE)
         target_compile_options(${name} PRIVATE -O0)  # Tests are large; what they test stays optimised.
     endif()
-    gtest_discover_tests(${name} DISCOVERY_TIMEOUT 60 PROPERTIES LABELS ${ARG_LABEL} TIMEOUT ${ARG_TIMEOUT})
+    set(properties LABELS ${ARG_LABEL} TIMEOUT ${ARG_TIMEOUT})
+    if(ARG_LOCK)
+        list(APPEND properties RESOURCE_LOCK ${ARG_LOCK})
+    endif()
+    gtest_discover_tests(${name} DISCOVERY_TIMEOUT 60 PROPERTIES ${properties})
     if(ARG_SANITIZED)
         add_dependencies(sanitized_tests ${name})
     endif()

@@ -8,12 +8,14 @@ readonly root
 # Debian packages by what they are needed for; the -dev packages bring their own libraries.
 declare -rA package_groups=(
     [build]="g++ cmake ninja-build ccache mold libboost1.81-dev libboost-json1.81-dev librocksdb-dev
-             libspdlog-dev libfmt-dev libcli11-dev libyaml-cpp-dev libssl-dev prometheus-cpp-dev libpq-dev"
+             libspdlog-dev libfmt-dev libcli11-dev libyaml-cpp-dev libssl-dev prometheus-cpp-dev libpq-dev
+             libhiredis-dev"
     [test]="libgtest-dev libgmock-dev librapidcheck-dev libbenchmark-dev curl strace
-            postgresql-15 postgresql-server-dev-15"
+            postgresql-15 postgresql-server-dev-15 redis-server redis-sentinel openssl"
     [check]="clang-format clang-tidy shellcheck"
     [bench]="libbenchmark-dev wrk postgresql-15"
     [postgres]="postgresql-15"
+    [redis]="redis-server redis-sentinel"
 )
 
 say() { printf '==> %s\n' "$*" >&2; }

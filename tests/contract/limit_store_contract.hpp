@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstdlib>
 #include <functional>
 #include <memory>
 #include <string>
@@ -24,7 +25,7 @@ public:
 
 struct LimitStoreKind {
     std::string name;
-    std::function<std::unique_ptr<LimitStoreUnderTest>()> make;
+    std::function<std::unique_ptr<LimitStoreUnderTest>()> make;  // Null: what it needs is not there.
 };
 inline void PrintTo(const LimitStoreKind& kind, std::ostream* out) { *out << kind.name; }
 
@@ -40,6 +41,11 @@ class LimitStoreContract : public testing::TestWithParam<LimitStoreKind> {
 protected:
     void SetUp() override {
         world_ = GetParam().make();
+        if (!world_) {
+            const char* const continuous = std::getenv("CI");
+            ASSERT_FALSE(continuous != nullptr && std::string_view{continuous} == "true");
+            GTEST_SKIP() << "its server is not there; tools/services starts it";
+        }
         at(kMidnight);
     }
 

@@ -29,6 +29,7 @@ public:
     static Result<Concurrency, PlanError> make(Tokens limit, Wait term);
 
     [[nodiscard]] Tokens limit() const { return limit_; }
+    [[nodiscard]] Wait term() const { return term_; }
     // NOLINTNEXTLINE(readability-convert-member-functions-to-static): all rules answer this.
     [[nodiscard]] State fresh() const { return {}; }
 

@@ -19,6 +19,7 @@ public:
     static Result<Cooldown, PlanError> make(Wait pause, Tokens max_per_hour);
 
     [[nodiscard]] Tokens limit() const { return policy_.changes_max; }
+    [[nodiscard]] Wait pause() const { return Wait{policy_.cooldown}; }
     // NOLINTNEXTLINE(readability-convert-member-functions-to-static): all rules answer this.
     [[nodiscard]] State fresh() const { return {}; }
 

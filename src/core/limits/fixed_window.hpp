@@ -69,6 +69,7 @@ public:
     static Result<FixedWindow, PlanError> make(Tokens limit, WindowCut cut);
 
     [[nodiscard]] Tokens limit() const { return limit_; }
+    [[nodiscard]] const WindowCut& cut() const { return cut_; }
     // NOLINTNEXTLINE(readability-convert-member-functions-to-static): all rules answer this.
     [[nodiscard]] State fresh() const { return {}; }
 

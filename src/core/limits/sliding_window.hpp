@@ -29,6 +29,7 @@ public:
     static Result<SlidingWindow, PlanError> make(Tokens limit, Wait window);
 
     [[nodiscard]] Tokens limit() const { return limit_; }
+    [[nodiscard]] Wait window() const { return window_; }
     // NOLINTNEXTLINE(readability-convert-member-functions-to-static): all rules answer this.
     [[nodiscard]] State fresh() const { return {}; }
 

@@ -1,0 +1,118 @@
+-- What a call may ask for, by ARGV[1]. It answers {-1} when a cost is above what a rule could ever allow, and
+-- {-2} when a hash was written by another version: then nothing was changed.
+local operations = {}
+
+-- The link that keeps the check waiting longest, among those in shadow mode or among the others.
+local function denier(links, shadow)
+    local worst
+    for i, link in ipairs(links) do
+        if not link.allowed and link.shadow == shadow and (not worst or link.retry > links[worst].retry) then
+            worst = i
+        end
+    end
+    return worst
+end
+
+local function tightest(links)
+    local least = 1
+    for i, link in ipairs(links) do
+        if link.remaining < links[least].remaining then
+            least = i
+        end
+    end
+    return least
+end
+
+-- Charges all that allow it; says the lease, or 0.
+local function charge_all(links)
+    local lease = 0
+    for _, link in ipairs(links) do
+        if link.allowed and link.cost > 0 and link.letter == 'p' then
+            lease = max(lease, new_lease(link))
+        end
+    end
+    for _, link in ipairs(links) do
+        if link.allowed and link.cost > 0 then
+            link.rule.charge(link, lease)
+            write_link(link)
+        end
+    end
+    return lease
+end
+
+function operations.take(links)
+    if not affordable(links) then
+        return {-1}
+    end
+    for _, link in ipairs(links) do
+        link.allowed, link.remaining, link.retry, link.reset = link.rule.look(link)
+    end
+    local denied = denier(links, false)
+    local shadowed = not denied and denier(links, true)
+    local speaker = denied or shadowed or tightest(links)
+    local lease = denied and 0 or charge_all(links)
+    local link = links[speaker]
+    local code = denied and 0 or shadowed and 2 or 1
+    return {code, speaker - 1, link.limit, link.remaining, link.retry, link.reset, lease}
+end
+
+function operations.refund(links)
+    if not affordable(links) then
+        return {-1}
+    end
+    for _, link in ipairs(links) do
+        if link.known then
+            link.rule.refund(link)
+            write_link(link)
+        end
+    end
+    return {1}
+end
+
+-- The lease follows the link.
+function operations.release(links)
+    local link = links[1]
+    if link.letter ~= 'p' or not link.known or not release_lease(link, tonumber(ARGV[7])) then
+        return {0}
+    end
+    write_link(link)
+    return {1}
+end
+
+function operations.inspect(links)
+    local answer = {1}
+    for _, link in ipairs(links) do
+        local allowed, remaining, retry, reset = link.rule.look(link)
+        for _, number in ipairs({allowed and 1 or 0, link.limit, remaining, retry, reset}) do
+            answer[#answer + 1] = number
+        end
+    end
+    return answer
+end
+
+-- Does not look at what it forgets, so that it also helps against a hash of another version.
+if ARGV[1] == 'reset' then
+    for _, key in ipairs(KEYS) do
+        call('HDEL', key, 't', 'ts', 's', 'v', 'o:t', 'o:ts', 'o:s', 'o:v')
+    end
+    return {1}
+end
+
+-- The link is the override's rule; the moment at which it ends follows.
+if ARGV[1] == 'override' then
+    local key, ends = KEYS[1], tonumber(ARGV[7])
+    call('HDEL', key, 'o', 'o:t', 'o:ts', 'o:s', 'o:v') -- Each begins fresh.
+    if now < ends then
+        local known = call('EXISTS', key) == 1
+        call('HSET', key, 'o', pack('>c1i8c1i8i8i8', '1', ends, ARGV[2], tonumber(ARGV[4]), tonumber(ARGV[5]),
+            tonumber(ARGV[6])))
+        keep_until(key, ends, known)
+    end
+    return {1}
+end
+
+local links = open_links()
+if not links then
+    return {-2}
+end
+return operations[ARGV[1]](links)

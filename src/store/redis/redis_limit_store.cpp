@@ -1,0 +1,341 @@
+#include "store/redis/redis_limit_store.hpp"
+
+#include <algorithm>
+#include <array>
+#include <cassert>
+#include <new>
+
+#include "store/redis/redis_limits.hpp"
+#include "store/redis/rule_words.hpp"
+#include "store/redis/script_runner.hpp"
+#include "store/redis/state_keys.hpp"
+
+namespace sluice {
+namespace redis {
+namespace {
+
+using Failed = Unexpected<std::string>;
+
+// One key under one plan.
+struct Link {
+    std::string_view key;
+    const Plan* plan;
+    Tokens cost;
+};
+using Links = std::vector<Link>;
+
+// Says what is wrong with a check, or adds its links.
+std::optional<LimitFault> add_links(const Check& check, Links& links) {
+    if (check.key.empty() || check.key.size() > kLimitKeyBytesMax) {
+        return LimitFault::InvalidKey;
+    }
+    if (check.plans.empty() || links.size() + check.plans.size() > kPlansPerCheckMax) {
+        return LimitFault::InvalidPlans;
+    }
+    if (check.cost < 0) {
+        return LimitFault::InvalidCost;
+    }
+    for (const Plan* plan : check.plans) {
+        const bool twice = std::any_of(links.begin(), links.end(), [&](const Link& link) {
+            return link.key == check.key && link.plan->name() == plan->name();
+        });
+        if (twice) {
+            return LimitFault::InvalidPlans;
+        }
+        links.push_back({check.key, plan, check.cost});
+    }
+    return std::nullopt;
+}
+
+// What the script says when it changed nothing.
+constexpr std::int64_t kTooExpensive = -1;
+
+// The fault that a reply is, if it is one: an error of the server or the script, or a hash that another
+// version wrote.
+std::optional<LimitFault> fault_in(const std::optional<Reply>& reply, std::size_t size) {
+    if (!reply || reply->size() < 1) {
+        return LimitFault::Unavailable;
+    }
+    if (reply->at(0).integer() == kTooExpensive) {
+        return LimitFault::InvalidCost;
+    }
+    return reply->size() == size ? std::nullopt : std::optional{LimitFault::Unavailable};
+}
+
+CheckOutcome verdict_in(const std::optional<Reply>& reply) {
+    if (const auto fault = fault_in(reply, 7)) {
+        return Unexpected{*fault};
+    }
+    const std::int64_t code = reply->at(0).integer();
+    return Verdict{code != 0,
+                   code == 2,
+                   static_cast<std::uint32_t>(reply->at(1).integer()),
+                   reply->at(2).integer(),
+                   reply->at(3).integer(),
+                   Wait{reply->at(4).integer()},
+                   Wait{reply->at(5).integer()},
+                   LeaseId{static_cast<std::uint64_t>(reply->at(6).integer())}};
+}
+
+// All that the routes and the store need for as long as the store lives.
+struct Surroundings {
+    std::unique_ptr<TlsIdentity> tls;
+    std::unique_ptr<Routes> routes;
+};
+
+class RedisLimits final : public LimitStore {
+public:
+    RedisLimits(Surroundings around, const ScriptTime& time, std::chrono::milliseconds timeout)
+        : around_{std::move(around)},
+          clock_{time.clock},
+          script_{time},
+          runner_{*around_.routes, script_, timeout} {}
+
+    void take(std::span<const Check> checks, std::span<CheckOutcome> outcomes) override {
+        assert(checks.size() == outcomes.size());
+        try {
+            take_all(checks, outcomes);
+        } catch (const std::bad_alloc&) {
+            std::fill(outcomes.begin(), outcomes.end(), Unexpected{LimitFault::Unavailable});
+        }
+    }
+
+    CheckOutcome take_together(std::span<const Check> checks) override {
+        return guarded([&]() -> CheckOutcome {
+            Links links;
+            for (const Check& check : checks) {
+                if (const auto fault = add_links(check, links)) {
+                    return Unexpected{*fault};
+                }
+            }
+            if (are_apart(checks)) {
+                return Unexpected{LimitFault::Apart};
+            }
+            return verdict_in(answer_to("take", links));
+        });
+    }
+
+    Result<void, LimitFault> refund(const Check& check) override { return done("refund", check); }
+
+    Result<bool, LimitFault> release(std::string_view key, const Plan& plan, LeaseId lease) override {
+        return guarded([&]() -> Result<bool, LimitFault> {
+            const std::array<const Plan*, 1> plans{&plan};
+            Links links;
+            if (const auto fault = add_links({key, plans, 0}, links)) {
+                return Unexpected{*fault};
+            }
+            // The script numbers leases from the time in microseconds: larger ones it never gave.
+            const auto number = std::min<std::uint64_t>(static_cast<std::uint64_t>(lease), kExactMax);
+            const auto reply = answer_to("release", links, std::to_string(number));
+            if (const auto fault = fault_in(reply, 1)) {
+                return Unexpected{*fault};
+            }
+            return readable(*reply) ? Result<bool, LimitFault>{reply->at(0).integer() == 1}
+                                    : Unexpected{LimitFault::Unavailable};
+        });
+    }
+
+    Result<void, LimitFault> reset(std::string_view key, std::span<const Plan* const> plans) override {
+        return done("reset", {key, plans, 0});
+    }
+
+    Result<std::vector<Standing>, LimitFault> inspect(std::string_view key,
+                                                      std::span<const Plan* const> plans) override {
+        return guarded([&]() -> Result<std::vector<Standing>, LimitFault> {
+            Links links;
+            if (const auto fault = add_links({key, plans, 0}, links)) {
+                return Unexpected{*fault};
+            }
+            const auto reply = answer_to("inspect", links);
+            if (const auto fault = fault_in(reply, 1 + 5 * links.size())) {
+                return Unexpected{*fault};
+            }
+            std::vector<Standing> standings;
+            for (std::size_t i = 1; i < reply->size(); i += 5) {
+                standings.push_back({reply->at(i).integer() == 1, reply->at(i + 1).integer(),
+                                     reply->at(i + 2).integer(), Wait{reply->at(i + 3).integer()},
+                                     Wait{reply->at(i + 4).integer()}});
+            }
+            return standings;
+        });
+    }
+
+    Result<void, LimitFault> put_override(std::string_view key, const Plan& plan,
+                                          const LimitOverride& replacement) override {
+        return guarded([&]() -> Result<void, LimitFault> {
+            const std::array<const Plan*, 1> plans{&plan};
+            Links links;
+            if (const auto fault = add_links({key, plans, 0}, links)) {
+                return Unexpected{*fault};
+            }
+            std::vector<std::string> words = words_for("override", links);
+            words.resize(words.size() - 5);
+            append_rule_words(words, replacement.rule, 0, false);
+            const std::int64_t until =
+                std::clamp<std::int64_t>(microseconds_of(replacement.until), 0, kExactMax);
+            words.push_back(std::to_string(until));
+            const auto reply = run_one(std::move(words), links);
+            const auto fault = fault_in(reply, 1);
+            return fault ? Unexpected{*fault} : Result<void, LimitFault>{};
+        });
+    }
+
+private:
+    // No exception crosses a port.
+    template <class Call>
+    static auto guarded(Call call) -> decltype(call()) {
+        try {
+            return call();
+        } catch (const std::bad_alloc&) {
+            return Unexpected{LimitFault::Unavailable};
+        }
+    }
+
+    // A check that went out and came back as -2 has one element, as others have.
+    static bool readable(const Reply& reply) { return reply.at(0).integer() >= 0; }
+
+    [[nodiscard]] bool are_apart(std::span<const Check> checks) const {
+        if (!around_.routes->splits()) {
+            return false;
+        }
+        const auto slot = [](const Check& check) { return slot_of(state_key("", check.key)); };
+        return std::any_of(checks.begin(), checks.end(),
+                           [&](const Check& check) { return slot(check) != slot(checks[0]); });
+    }
+
+    void take_all(std::span<const Check> checks, std::span<CheckOutcome> outcomes) {
+        std::vector<ScriptCall> calls;
+        std::vector<std::size_t> numbers;  // Which check each call is for.
+        calls.reserve(checks.size());
+        numbers.reserve(checks.size());
+        Links links;
+        for (std::size_t i = 0; i < checks.size(); ++i) {
+            links.clear();
+            if (const auto fault = add_links(checks[i], links)) {
+                outcomes[i] = Unexpected{*fault};
+                continue;
+            }
+            calls.push_back(call_of(words_for("take", links), links));
+            numbers.push_back(i);
+        }
+        runner_.run(calls);
+        for (std::size_t i = 0; i < calls.size(); ++i) {
+            outcomes[numbers[i]] = verdict_in(calls[i].reply);
+        }
+    }
+
+    // An operation that has no answer but that it was done.
+    Result<void, LimitFault> done(const char* operation, const Check& check) {
+        return guarded([&]() -> Result<void, LimitFault> {
+            Links links;
+            if (const auto fault = add_links(check, links)) {
+                return Unexpected{*fault};
+            }
+            const auto reply = answer_to(operation, links);
+            const auto fault = fault_in(reply, 1);
+            if (fault || !readable(*reply)) {
+                return Unexpected{fault.value_or(LimitFault::Unavailable)};
+            }
+            return {};
+        });
+    }
+
+    [[nodiscard]] std::vector<std::string> words_for(const char* operation, const Links& links) const {
+        std::vector<std::string> words{"EVALSHA", script_.sha(), std::to_string(links.size())};
+        words.reserve(6 + 6 * links.size());
+        for (const Link& link : links) {
+            words.push_back(state_key(link.plan->name(), link.key));
+        }
+        words.emplace_back(operation);
+        for (const Link& link : links) {
+            append_rule_words(words, link.plan->rule(), link.cost, link.plan->traits().shadow);
+        }
+        return words;
+    }
+
+    [[nodiscard]] ScriptCall call_of(std::vector<std::string> words, const Links& links) const {
+        if (clock_ != nullptr) {
+            words.push_back(std::to_string(microseconds_of(clock_->now())));
+        }
+        ScriptCall call{slot_of(state_key("", links[0].key)), {}};
+        append_command(call.command, words);
+        return call;
+    }
+
+    std::optional<Reply> answer_to(const char* operation, const Links& links, std::string extra = {}) {
+        std::vector<std::string> words = words_for(operation, links);
+        if (!extra.empty()) {
+            words.push_back(std::move(extra));
+        }
+        return run_one(std::move(words), links);
+    }
+
+    std::optional<Reply> run_one(std::vector<std::string> words, const Links& links) {
+        ScriptCall call = call_of(std::move(words), links);
+        runner_.run({&call, 1});
+        return std::move(call.reply);
+    }
+
+    Surroundings around_;
+    const MomentClock* clock_;  // Null: the server's own clock.
+    const Script script_;
+    ScriptRunner runner_;
+};
+
+OpenedRoutes open_routes(const RedisAddress& address, const Greeting& greeting, std::size_t connections_max) {
+    switch (address.deployment) {
+        case Deployment::Sentinel: return open_sentinel_route(address, greeting, connections_max);
+        case Deployment::Cluster: return open_cluster_routes(address, greeting, connections_max);
+        default: return open_single_route(address.nodes[0], greeting, connections_max);
+    }
+}
+
+Result<Surroundings, std::string> open_surroundings(const RedisOptions& options,
+                                                    const RedisAddress& address) {
+    Surroundings around;
+    if (address.tls) {
+        auto tls = make_tls_identity(options.tls_ca_file, options.tls_certificate_file, options.tls_key_file);
+        if (!tls) {
+            return Failed{tls.error()};
+        }
+        around.tls = std::move(*tls);
+    }
+    const Greeting greeting{address.user, address.password, around.tls.get(), options.allow_eviction,
+                            options.connect_timeout};
+    auto routes = open_routes(address, greeting, options.connections_max);
+    if (!routes) {
+        return Failed{routes.error()};
+    }
+    around.routes = std::move(*routes);
+    return around;
+}
+
+}  // namespace
+
+OpenedLimits open_limits(const RedisOptions& options, const ScriptTime& time) {
+    const auto address = parse_redis_address(options.address);
+    if (!address) {
+        return Failed{address.error()};
+    }
+    if (options.connections_max < 1 || options.timeout.count() < 1 || options.connect_timeout.count() < 1) {
+        return Failed{"redis needs at least one connection and time-outs of at least a millisecond"};
+    }
+    try {
+        auto around = open_surroundings(options, *address);
+        if (!around) {
+            return Failed{around.error()};
+        }
+        return std::unique_ptr<LimitStore>{
+            std::make_unique<RedisLimits>(std::move(*around), time, options.timeout)};
+    } catch (const std::exception& problem) {  // No threads, descriptors or memory left.
+        return Failed{std::string{"the store of limits in Redis cannot be opened: "} + problem.what()};
+    }
+}
+
+}  // namespace redis
+
+Result<std::unique_ptr<LimitStore>, std::string> open_redis_limit_store(const RedisOptions& options) {
+    return redis::open_limits(options, redis::server_time());
+}
+
+}  // namespace sluice

@@ -1,0 +1,39 @@
+#pragma once
+
+#include <memory>
+
+#include "store/redis/connection_pool.hpp"
+#include "store/redis/greeting.hpp"
+
+namespace sluice::redis {
+
+// Which server holds what. Pools are shared with the calls that use them: a server may leave the Cluster
+// meanwhile.
+// Thread safety: all of it.
+class Routes {
+public:
+    virtual ~Routes() = default;
+
+    // Whether keys of different slots may lie on different servers.
+    [[nodiscard]] virtual bool splits() const = 0;
+    // The server of a slot. Null: nobody is known to have it at the moment.
+    virtual std::shared_ptr<ConnectionPool> to(std::uint16_t slot) = 0;
+    // A server by its address. Null: it cannot be one of ours.
+    virtual std::shared_ptr<ConnectionPool> at(const Endpoint& endpoint) = 0;
+
+    // A server said that the slot is there now.
+    virtual void moved(std::uint16_t slot, const Endpoint& endpoint) = 0;
+    // A connection was lost, or leads to a server that is no master: what is known of it may be old.
+    virtual void lost(ConnectionPool& pool) = 0;
+};
+
+// All fail with one sentence if they cannot connect.
+using OpenedRoutes = Result<std::unique_ptr<Routes>, std::string>;
+OpenedRoutes open_single_route(const Endpoint& server, const Greeting& greeting, std::size_t connections_max);
+// Follows the master that the sentinels name.
+OpenedRoutes open_sentinel_route(const RedisAddress& address, const Greeting& greeting,
+                                 std::size_t connections_max);
+OpenedRoutes open_cluster_routes(const RedisAddress& address, const Greeting& greeting,
+                                 std::size_t connections_max);
+
+}  // namespace sluice::redis

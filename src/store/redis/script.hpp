@@ -1,0 +1,33 @@
+#pragma once
+
+#include <string>
+#include <string_view>
+
+#include "app/limits/moment_clock.hpp"
+
+namespace sluice::redis {
+
+// Where the script has its time from: a piece of Lua that sets `now` and keep_until(), and, if it reads the
+// time from the last argument, the clock to send it by. The server's own time needs no clock here.
+struct ScriptTime {
+    std::string_view lua;
+    const MomentClock* clock = nullptr;
+};
+
+// The server's own clock, and keys that expire.
+ScriptTime server_time();
+
+// The script that decides, and the name by which a server knows it.
+class Script {
+public:
+    explicit Script(const ScriptTime& time);
+
+    [[nodiscard]] const std::string& text() const { return text_; }
+    [[nodiscard]] const std::string& sha() const { return sha_; }
+
+private:
+    std::string text_;
+    std::string sha_;
+};
+
+}  // namespace sluice::redis

@@ -1,0 +1,138 @@
+#include "support/redis_fixture.hpp"
+
+#include <array>
+#include <cstdio>
+#include <cstdlib>
+#include <filesystem>
+#include <stdexcept>
+
+namespace sluice::test {
+namespace {
+
+using std::chrono::seconds;
+
+// The script's time: an argument that only tests send. Keys stay, because their time is not the server's.
+constexpr std::string_view kGivenTime =
+    "local now = tonumber(ARGV[#ARGV])\n"
+    "local function keep_until() end\n";
+
+redis::Deadline soon() { return std::chrono::steady_clock::now() + seconds{30}; }
+
+template <class T>
+T good(Result<T, std::string> result) {
+    if (!result) {
+        throw std::runtime_error{result.error()};
+    }
+    return std::move(result).value();
+}
+
+std::string services(const std::string& state, const std::string& arguments) {
+    return run_command("SLUICE_SERVICES=" + state + " " + SLUICE_SERVICES_TOOL + " " + arguments +
+                       " 2>/dev/null");
+}
+
+}  // namespace
+
+std::string run_command(const std::string& command) {
+    std::FILE* const pipe = ::popen(command.c_str(), "r");
+    if (pipe == nullptr) {
+        throw std::runtime_error{"cannot run " + command};
+    }
+    std::string output;
+    std::array<char, 4096> buffer{};
+    while (const std::size_t size = std::fread(buffer.data(), 1, buffer.size(), pipe)) {
+        output.append(buffer.data(), size);
+    }
+    if (::pclose(pipe) != 0) {
+        throw std::runtime_error{"failed: " + command + "\n" + output};
+    }
+    return output;
+}
+
+std::string redis_address(const char* variable) {
+    const char* const value = std::getenv(variable);
+    return value == nullptr ? "" : value;
+}
+
+RedisOptions patient(const std::string& address) {
+    RedisOptions options;
+    options.address = address;
+    options.timeout = seconds{20};
+    options.connect_timeout = seconds{10};
+    return options;
+}
+
+std::unique_ptr<LimitStore> open_limits(const RedisOptions& options) {
+    return good(open_redis_limit_store(options));
+}
+
+std::unique_ptr<LimitStore> open_limits(const RedisOptions& options, const MomentClock& clock) {
+    return good(redis::open_limits(options, {kGivenTime, &clock}));
+}
+
+RawRedis::RawRedis(const redis::Endpoint& server)
+    : connection_{good(redis::Connection::open(server, nullptr, soon()))} {}
+
+redis::Reply RawRedis::ask(const std::vector<std::string>& words) {
+    auto reply = connection_->ask(words, soon());
+    if (!reply) {
+        throw std::runtime_error{"Redis does not answer " + words.at(0)};
+    }
+    return std::move(*reply);
+}
+
+std::string RawRedis::info(const std::string& section, const std::string& field) {
+    const std::string facts = text({"INFO", section});
+    const std::size_t at = facts.find(field + ":") + field.size() + 1;
+    return facts.substr(at, facts.find('\r', at) - at);
+}
+
+redis::Endpoint RawRedis::server_of(const std::string& address) {
+    const auto parsed = good(redis::parse_redis_address(address));
+    if (parsed.deployment != redis::Deployment::Sentinel) {
+        return parsed.nodes[0];
+    }
+    RawRedis sentinel{parsed.nodes[0]};
+    const auto master = sentinel.ask({"SENTINEL", "GET-MASTER-ADDR-BY-NAME", parsed.master});
+    return {std::string{master.at(0).text()},
+            static_cast<std::uint16_t>(std::stoi(std::string{master.at(1).text()}))};
+}
+
+void flush(const std::string& address) {
+    const auto parsed = good(redis::parse_redis_address(address));
+    if (parsed.deployment == redis::Deployment::Cluster) {
+        for (const auto& node : parsed.nodes) {
+            RawRedis{node}.ask({"FLUSHALL"});
+        }
+    } else {
+        RawRedis{address}.ask({"FLUSHALL"});
+    }
+}
+
+OwnRedis::OwnRedis(std::string service) : service_{std::move(service)} {
+    std::string state = (std::filesystem::temp_directory_path() / "sluice-own-redis-XXXXXX").string();
+    if (::mkdtemp(state.data()) == nullptr) {
+        throw std::runtime_error{"cannot make a folder for Redis"};
+    }
+    state_ = state;
+    services(state_, "up " + service_);
+    const auto line = services(state_, "env " + service_);
+    address_ = line.substr(line.find('=') + 1);
+    address_.erase(address_.find_last_not_of('\n') + 1);
+}
+
+OwnRedis::~OwnRedis() {
+    try {
+        services(state_, "down " + service_);
+    } catch (const std::exception& problem) {
+        ADD_FAILURE() << problem.what();
+    }
+    std::error_code ignored;
+    std::filesystem::remove_all(state_, ignored);
+}
+
+void OwnRedis::kill() { services(state_, "kill " + service_); }
+
+void OwnRedis::revive() { services(state_, "revive " + service_); }
+
+}  // namespace sluice::test
