@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cassert>
+#include <iterator>
 #include <random>
 
 namespace sluice::redis {
@@ -77,9 +78,20 @@ void ConnectionPool::give_back(std::unique_ptr<Connection> connection) {
 }
 
 void ConnectionPool::drop_idle() {
-    std::vector<std::unique_ptr<Connection>> dropped;
+    std::vector<std::unique_ptr<Connection>> dropped;  // Closed when the lock is free again.
     const std::lock_guard lock{mutex_};
     dropped.swap(idle_);
+    open_ -= dropped.size();
+    wanted_.notify_one();
+}
+
+void ConnectionPool::keep_only(const Endpoint& server) {
+    std::vector<std::unique_ptr<Connection>> dropped;
+    const std::lock_guard lock{mutex_};
+    const auto others = std::partition(idle_.begin(), idle_.end(),
+                                       [&](const auto& each) { return each->endpoint() == server; });
+    std::move(others, idle_.end(), std::back_inserter(dropped));
+    idle_.erase(others, idle_.end());
     open_ -= dropped.size();
     wanted_.notify_one();
 }

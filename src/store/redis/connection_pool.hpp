@@ -37,6 +37,8 @@ public:
     void give_back(std::unique_ptr<Connection> connection);
     // Closes those that nobody uses: they lead to the wrong server.
     void drop_idle();
+    // The same for those that lead to another server than this.
+    void keep_only(const Endpoint& server);
 
 private:
     using Clock = std::chrono::steady_clock;

@@ -1,12 +1,14 @@
-#include <vector>
+#include <condition_variable>
+#include <mutex>
+#include <thread>
 
 #include "store/redis/routes.hpp"
+#include "store/redis/sentinels.hpp"
 
 namespace sluice::redis {
 namespace {
 
 using Failed = Unexpected<std::string>;
-using Words = std::vector<std::string>;
 using OpenedConnection = Result<std::unique_ptr<Connection>, std::string>;
 
 // One server that has everything: a single one, or the master that sentinels name.
@@ -28,67 +30,77 @@ private:
     std::shared_ptr<ConnectionPool> pool_;
 };
 
-OpenedRoutes opened(ConnectionPool::Opener opener, std::size_t connections_max) {
-    auto route = std::make_unique<OneMasterRoute>(std::move(opener), connections_max);
+template <class Route>
+OpenedRoutes opened(std::unique_ptr<Route> route) {
     if (auto first = route->open_first(); !first) {
         return Failed{first.error()};
     }
     return std::unique_ptr<Routes>{std::move(route)};
 }
 
-// Sentinels often have no password where the servers have one, and refuse one that they do not want.
-OpenedConnection greet_sentinel(const Endpoint& sentinel, const Greeting& greeting) {
-    Greeting stranger = greeting;
-    stranger.password.clear();
-    auto connection = greet(sentinel, stranger, Wanted::Anything);
-    return connection || greeting.password.empty() ? std::move(connection)
-                                                   : greet(sentinel, greeting, Wanted::Anything);
-}
+// Looks again and again whom the sentinels call master. One that was replaced may live on for seconds and
+// answer; what is charged there is lost.
+class SentinelRoute final : public Routes {
+public:
+    SentinelRoute(const RedisAddress& address, const Greeting& greeting, std::size_t connections_max)
+        : sentinels_{address, greeting},
+          greeting_{greeting},
+          route_{[this] { return open(); }, connections_max} {}
 
-Result<Endpoint, std::string> ask_for_master(const Endpoint& sentinel, const RedisAddress& address,
-                                             const Greeting& greeting) {
-    auto connection = greet_sentinel(sentinel, greeting);
-    if (!connection) {
-        return Failed{connection.error()};
+    Result<void, std::string> open_first() {
+        auto first = route_.open_first();
+        if (first) {
+            thread_ = std::jthread{[this](const std::stop_token& stop) { watch(stop); }};
+        }
+        return first;
     }
-    const auto reply = (*connection)
-                           ->ask(Words{"SENTINEL", "GET-MASTER-ADDR-BY-NAME", address.master},
-                                 std::chrono::steady_clock::now() + greeting.timeout);
-    if (!reply || reply->size() != 2) {
-        return Failed{"the sentinel at " + text_of(sentinel) + " knows no master '" + address.master + "'"};
-    }
-    const int port = std::atoi(std::string{reply->at(1).text()}.c_str());
-    return Endpoint{std::string{reply->at(0).text()}, static_cast<std::uint16_t>(port)};
-}
 
-// The first sentinel whose master says that it is one. Others may not have heard of a failover yet.
-OpenedConnection greet_master(const RedisAddress& address, const Greeting& greeting) {
-    std::string problem;
-    for (const Endpoint& sentinel : address.nodes) {
-        const auto master = ask_for_master(sentinel, address, greeting);
+    [[nodiscard]] bool splits() const override { return false; }
+    std::shared_ptr<ConnectionPool> to(std::uint16_t slot) override { return route_.to(slot); }
+    std::shared_ptr<ConnectionPool> at(const Endpoint& endpoint) override { return route_.at(endpoint); }
+    void moved(std::uint16_t slot, const Endpoint& endpoint) override { route_.moved(slot, endpoint); }
+    void lost(ConnectionPool& pool) override { route_.lost(pool); }
+
+private:
+    static constexpr std::chrono::milliseconds kEvery{100};
+
+    OpenedConnection open() {
+        const auto master = sentinels_.master();
         if (!master) {
-            problem = master.error();
-            continue;
+            return Failed{master.error()};
         }
-        auto connection = greet(*master, greeting, Wanted::Master);
-        if (connection) {
-            return connection;
-        }
-        problem = connection.error();
+        return greet(*master, greeting_, Wanted::Master);
     }
-    return Failed{problem};
-}
+
+    void watch(const std::stop_token& stop) {
+        std::mutex mutex;
+        std::condition_variable_any nothing;
+        std::unique_lock lock{mutex};
+        while (!stop.stop_requested()) {
+            if (const auto master = sentinels_.master()) {
+                route_.to(0)->keep_only(*master);
+            }
+            nothing.wait_for(lock, stop, kEvery, [] { return false; });
+        }
+    }
+
+    Sentinels sentinels_;
+    const Greeting greeting_;
+    OneMasterRoute route_;
+    std::jthread thread_;
+};
 
 }  // namespace
 
 OpenedRoutes open_single_route(const Endpoint& server, const Greeting& greeting,
                                std::size_t connections_max) {
-    return opened([server, greeting] { return greet(server, greeting, Wanted::Limits); }, connections_max);
+    return opened(std::make_unique<OneMasterRoute>(
+        [server, greeting] { return greet(server, greeting, Wanted::Limits); }, connections_max));
 }
 
 OpenedRoutes open_sentinel_route(const RedisAddress& address, const Greeting& greeting,
                                  std::size_t connections_max) {
-    return opened([address, greeting] { return greet_master(address, greeting); }, connections_max);
+    return opened(std::make_unique<SentinelRoute>(address, greeting, connections_max));
 }
 
 }  // namespace sluice::redis

@@ -10,15 +10,18 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-// A slot that moves may take a few turns; the time-out ends what lasts longer.
-constexpr int kRoundsMax = 16;
+// A slot that moves may take a few turns. Mostly the time-out comes first.
+constexpr int kRoundsMax = 64;
+// Once is enough, unless somebody makes the server forget it again in the same moment.
+constexpr int kLoadsMax = 4;
 constexpr std::chrono::milliseconds kPause{2};
+constexpr std::chrono::milliseconds kPauseMost{20};
 
 // Where a call goes next, and how.
 struct Errand {
     ScriptCall* call;
     std::shared_ptr<ConnectionPool> asking{};  // Set: the server that has the moving key already.
-    bool loaded = false;                       // The script was loaded for it.
+    int loads = 0;                             // How often the script was loaded for it.
 };
 
 // What goes to one server in one round.
@@ -105,7 +108,7 @@ private:
         }
         Parcel& parcel = parcels_[pool.get()];
         parcel.pool = std::move(pool);
-        parcel.load = parcel.load || errand.loaded;
+        parcel.load = parcel.load || errand.loads > 0;
         parcel.errands.push_back(std::move(errand));
     }
 
@@ -153,8 +156,8 @@ private:
 
     // Decides what becomes of a reply: an answer, or another round.
     void sort(const Parcel& parcel, Errand errand, Reply reply) {
-        if (reply.is_error("NOSCRIPT") && !errand.loaded) {
-            errand.loaded = true;
+        if (reply.is_error("NOSCRIPT") && errand.loads < kLoadsMax) {
+            ++errand.loads;
             again_.push_back(std::move(errand));
         } else if (reply.is_error("MOVED") && routes_.splits()) {
             follow(parcel, std::move(errand), reply.text());
@@ -177,7 +180,7 @@ private:
             routes_.moved(errand.call->slot, *there);
         }
         errand.asking = nullptr;
-        errand.loaded = false;  // It may be another server.
+        errand.loads = 0;  // It may be another server.
         again_.push_back(std::move(errand));
     }
 
@@ -215,7 +218,8 @@ void ScriptRunner::run(std::span<ScriptCall> calls) {
         run.round(std::move(errands));
         errands = run.take_again();
         if (run.pause() && !errands.empty()) {
-            std::this_thread::sleep_until(std::min(deadline, Clock::now() + kPause * (round + 1)));
+            const auto pause = std::min(kPause * (round + 1), kPauseMost);
+            std::this_thread::sleep_until(std::min(deadline, Clock::now() + pause));
         }
     }
 }

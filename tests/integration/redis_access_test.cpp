@@ -1,0 +1,131 @@
+#include <array>
+
+#include <arpa/inet.h>
+#include <gmock/gmock.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include "support/limit_words.hpp"
+#include "support/redis_fixture.hpp"
+#include "support/temp_folder.hpp"
+
+namespace sluice::test {
+namespace {
+
+const Plan kGold = plan("gold", bucket(10, 1, 1h));
+const std::array kGoldOnly{&kGold};
+
+// Passwords, users, TLS and eviction, on a server that only this test uses.
+class RedisAccess : public testing::Test {
+protected:
+    void SetUp() override { SLUICE_NEEDS_REDIS("SLUICE_TEST_REDIS"); }
+
+    OwnRedis& own() {
+        if (!own_) {
+            own_ = std::make_unique<OwnRedis>("redis");
+            raw_ = std::make_unique<RawRedis>(own_->address());
+        }
+        return *own_;
+    }
+    std::string host_and_port() { return own().address().substr(std::string{"redis://"}.size()); }
+    RawRedis& raw() { return own(), *raw_; }
+
+    static std::string refusal(const RedisOptions& options) {
+        const auto opened = open_redis_limit_store(options);
+        return opened ? "it was not refused" : opened.error();
+    }
+    static Tokens left_after_one(const RedisOptions& options) {
+        const Check check{"k", kGoldOnly, 1};
+        CheckOutcome outcome = Verdict{};
+        open_limits(options)->take({&check, 1}, {&outcome, 1});
+        return outcome->remaining;
+    }
+
+private:
+    std::unique_ptr<OwnRedis> own_;
+    std::unique_ptr<RawRedis> raw_;
+};
+
+TEST_F(RedisAccess, SaysWhyItCannotConnect) {
+    EXPECT_THAT(refusal(patient("127.0.0.1:1")), testing::HasSubstr("127.0.0.1:1 cannot be reached"));
+    EXPECT_THAT(refusal(patient("nonsense")), testing::HasSubstr("has no port"));
+    EXPECT_THAT(refusal(patient("redis+cluster://" + host_and_port())),
+                testing::HasSubstr("is not part of a Cluster"));
+    EXPECT_THAT(refusal(patient("redis+sentinel://" + host_and_port() + "/main")),
+                testing::HasSubstr("knows no master 'main'"));
+}
+
+TEST_F(RedisAccess, GivesThePasswordAndNeverShowsIt) {
+    raw().ask({"CONFIG", "SET", "requirepass", "hush"});
+
+    EXPECT_THAT(refusal(patient(own().address())), testing::HasSubstr("wants a password"));
+    const std::string wrong = refusal(patient("redis://:hushhush@" + host_and_port()));
+    EXPECT_THAT(wrong, testing::AllOf(testing::HasSubstr("refuses the user or the password"),
+                                      testing::Not(testing::HasSubstr("hush"))));
+    EXPECT_EQ(left_after_one(patient("redis://:hush@" + host_and_port())), 9);
+}
+
+TEST_F(RedisAccess, ComesAsAUserWhoMayDoNoMoreThanItNeeds) {
+    raw().ask({"ACL", "SETUSER", "sluice", "on", ">hush", "~rate_limiter:*", "+evalsha", "+script|load",
+               "+hmget", "+hset", "+hdel", "+exists", "+pexpireat", "+time", "+ping", "+info"});
+
+    EXPECT_EQ(left_after_one(patient("redis://sluice:hush@" + host_and_port())), 9);
+    EXPECT_THAT(refusal(patient("redis://nobody:hush@" + host_and_port())),
+                testing::HasSubstr("refuses the user or the password"));
+}
+
+TEST_F(RedisAccess, RefusesAServerThatMayEvictUnlessTold) {
+    raw().ask({"CONFIG", "SET", "maxmemory-policy", "volatile-lru"});
+    raw().ask({"ACL", "SETUSER", "poor", "on", ">hush", "~*", "+@all", "-config"});
+    RedisOptions options = patient(own().address());
+
+    EXPECT_THAT(refusal(options), testing::HasSubstr("maxmemory-policy volatile-lru"));
+    EXPECT_THAT(refusal(patient("redis://poor:hush@" + host_and_port())),
+                testing::HasSubstr("maxmemory-policy volatile-lru"));
+    options.allow_eviction = true;
+    EXPECT_EQ(left_after_one(options), 9);
+}
+
+std::uint16_t free_port() {
+    const int socket = ::socket(AF_INET, SOCK_STREAM, 0);
+    sockaddr_in address{};
+    address.sin_family = AF_INET;
+    address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+    socklen_t size = sizeof(address);
+    auto* const plain = reinterpret_cast<sockaddr*>(&address);  // NOLINT: as the interface wants it.
+    if (::bind(socket, plain, size) != 0 || ::getsockname(socket, plain, &size) != 0) {
+        throw std::runtime_error{"no free port"};
+    }
+    ::close(socket);
+    return ntohs(address.sin_port);
+}
+
+TEST_F(RedisAccess, SpeaksTlsToWhomItMayBelieve) {
+    const TempFolder folder;
+    const std::string files = folder / "";
+    run_command("cd " + files + " && openssl req -x509 -newkey rsa:2048 -nodes -days 2 -subj /CN=localhost" +
+                " -addext subjectAltName=DNS:localhost -keyout key.pem -out cert.pem 2>&1");
+    const std::string port = std::to_string(free_port());
+    const auto set =
+        raw().ask({"CONFIG", "SET", "tls-cert-file", files + "cert.pem", "tls-key-file", files + "key.pem",
+                   "tls-ca-cert-file", files + "cert.pem", "tls-auth-clients", "optional", "tls-port", port});
+    ASSERT_FALSE(set.is_error()) << set.text();
+
+    RedisOptions options = patient("rediss://localhost:" + port);
+    options.tls_ca_file = files + "cert.pem";
+    EXPECT_EQ(left_after_one(options), 9);
+    options.tls_certificate_file = files + "cert.pem";
+    options.tls_key_file = files + "key.pem";
+    raw().ask({"CONFIG", "SET", "tls-auth-clients", "yes"});
+    EXPECT_EQ(left_after_one(options), 8);
+    options.address = "rediss://127.0.0.1:" + port;
+    EXPECT_THAT(refusal(options), testing::HasSubstr("cannot be reached")) << "the name is another";
+    options.address = "rediss://localhost:" + port;
+    options.tls_ca_file.clear();
+    EXPECT_THAT(refusal(options), testing::HasSubstr("cannot be reached")) << "nobody vouches for it";
+    options.tls_ca_file = files + "nothing.pem";
+    EXPECT_THAT(refusal(options), testing::HasSubstr("nothing.pem"));
+}
+
+}  // namespace
+}  // namespace sluice::test
