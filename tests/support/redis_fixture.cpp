@@ -57,8 +57,8 @@ std::string redis_address(const char* variable) {
 RedisOptions patient(const std::string& address) {
     RedisOptions options;
     options.address = address;
-    options.timeout = seconds{20};
-    options.connect_timeout = seconds{10};
+    options.timeout = seconds{300};
+    options.connect_timeout = seconds{60};
     return options;
 }
 
