@@ -31,7 +31,7 @@ std::optional<std::vector<SlotRange>> read_slots(const Reply& reply, const Endpo
             return std::nullopt;
         }
         const ReplyView node = range.at(2);
-        std::string host{node.at(0).text()};
+        const std::string_view host = node.at(0).text();
         if (host == kUnknownHost) {
             continue;
         }
@@ -41,7 +41,7 @@ std::optional<std::vector<SlotRange>> read_slots(const Reply& reply, const Endpo
             return std::nullopt;
         }
         const auto port = static_cast<std::uint16_t>(node.at(1).integer());
-        ranges.push_back({first, last, {host.empty() ? speaker.host : std::move(host), port}});
+        ranges.push_back({first, last, {host.empty() ? speaker.host : std::string{host}, port}});
     }
     return ranges;
 }

@@ -2,16 +2,16 @@
 -- the script is set up; all others go the long way.
 if ARGV[1] == 'take' and ARGV[2] == 'b' and #KEYS == 1 then
     local key = KEYS[1]
-    local t, ts, v, o = unpack(call('HMGET', key, 't', 'ts', 'v', 'o'))
-    if not o and (v == '1' or not v) then
-        local cost, capacity, unit, speed =
-            tonumber(ARGV[3]), tonumber(ARGV[4]), tonumber(ARGV[5]), tonumber(ARGV[6])
+    local known = call('HMGET', key, 't', 'ts', 'v', 'o')
+    local v = known[3]
+    if not known[4] and (v == '1' or not v) then
+        local cost, capacity, unit, speed = ARGV[3] + 0, ARGV[4] + 0, ARGV[5] + 0, ARGV[6] + 0
         if cost > capacity then
             return {-1}
         end
         local level, at = capacity * unit, 0
         if v then
-            level, at = unpacked('>d', t), unpacked('>i8', ts)
+            level, at = unpacked('>d', known[1]), unpacked('>i8', known[2])
         end
         local allowed, remaining, retry, reset, left, moment =
             bucket_step(level, at, cost, capacity, unit, speed)
@@ -27,9 +27,11 @@ end
 -- nothing; charge() and refund() change the link's state, write() gives the bytes to keep, idle() the moment
 -- from which on they are as good as none.
 local rules = {}
+local min, max = math.min, math.max
 
-local function bucket_now(link)
-    return refilled(link.level, link.at, link.limit * link.a, link.b)
+local function change_bucket(link, cost)
+    local _, _, _, _, level, at = bucket_step(link.level, link.at, cost, link.limit, link.a, link.b)
+    link.level, link.at = level, at
 end
 
 rules.b = {
@@ -43,12 +45,10 @@ rules.b = {
         return allowed, remaining, retry, reset
     end,
     charge = function(link)
-        link.level, link.at = bucket_now(link)
-        link.level = link.level - link.cost * link.a
+        change_bucket(link, link.cost)
     end,
     refund = function(link)
-        link.level, link.at = bucket_now(link)
-        link.level = min(link.limit * link.a, link.level + link.cost * link.a)
+        change_bucket(link, -link.cost)
     end,
     idle = function(link)
         return link.at + ceil((link.limit * link.a - link.level) / link.b)
