@@ -1,6 +1,7 @@
 #include <array>
 #include <atomic>
 #include <csignal>
+#include <iostream>
 #include <thread>
 
 #include <gmock/gmock.h>
@@ -213,6 +214,40 @@ TEST_F(RedisSentinelFault, FollowsTheMasterAfterAKill) {
     ASSERT_TRUE(after);
     EXPECT_EQ(after->remaining, 100) << "what had reached the replica is still charged";
     EXPECT_FALSE(take(*store, "k", kHotOnly, 101)->allowed);
+}
+
+// Replication is asynchronous: how much a failover forgets is measured here, and printed.
+TEST_F(RedisSentinelFault, AdmitsNoMoreThanIsLeftAndWhatReplicationHasLost) {
+    const OwnRedis own{"redis-sentinel"};
+    RedisOptions options = patient(own.address());
+    options.timeout = 500ms;
+    const auto store = open_limits(options);
+    RawRedis master{own.address()};
+    const pid_t pid = std::stoi(master.info("server", "process_id"));
+    std::atomic<Tokens> admitted{0};
+    {
+        const std::jthread client{[&](const std::stop_token& stop) {
+            while (!stop.stop_requested()) {
+                const CheckOutcome outcome = take(*store, "k", kHotOnly);
+                admitted += outcome && outcome->allowed ? 1 : 0;
+            }
+        }};
+        while (admitted < 500) {
+            std::this_thread::yield();
+        }
+        ::kill(pid, SIGKILL);
+    }
+
+    const Tokens left = take_at_last(*store, "k", kHotOnly, 0)->remaining;
+    const Tokens lost = admitted - (2'000 - left);
+    std::cout << "a failover lost " << lost << " of " << admitted << " charges\n";
+    RecordProperty("lost", std::to_string(lost));
+    Tokens after = 0;
+    while (take_at_last(*store, "k", kHotOnly)->allowed) {
+        ++after;
+    }
+    EXPECT_EQ(after, left);
+    EXPECT_LE(lost, admitted.load());
 }
 
 TEST_F(RedisSentinelFault, FollowsAMasterThatIsReplacedUnderLoad) {
