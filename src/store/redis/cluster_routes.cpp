@@ -114,6 +114,10 @@ public:
 
     void lost(ConnectionPool& pool) override {
         pool.drop_idle();
+        missed();
+    }
+
+    void missed() override {
         const std::lock_guard lock{mutex_};
         disturb();
     }

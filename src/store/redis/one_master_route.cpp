@@ -25,6 +25,7 @@ public:
     void moved(std::uint16_t /*slot*/, const Endpoint& /*endpoint*/) override {}
     // The others lead to the same server; each would cost somebody a time-out to find that out.
     void lost(ConnectionPool& pool) override { pool.drop_idle(); }
+    void missed() override {}
 
 private:
     std::shared_ptr<ConnectionPool> pool_;
@@ -60,6 +61,7 @@ public:
     std::shared_ptr<ConnectionPool> at(const Endpoint& endpoint) override { return route_.at(endpoint); }
     void moved(std::uint16_t slot, const Endpoint& endpoint) override { route_.moved(slot, endpoint); }
     void lost(ConnectionPool& pool) override { route_.lost(pool); }
+    void missed() override { route_.missed(); }
 
 private:
     static constexpr std::chrono::milliseconds kEvery{100};

@@ -25,6 +25,8 @@ public:
     virtual void moved(std::uint16_t slot, const Endpoint& endpoint) = 0;
     // A connection was lost, or leads to a server that is no master: what is known of it may be old.
     virtual void lost(ConnectionPool& pool) = 0;
+    // No connection could be had in time: the server is away, or all were in use.
+    virtual void missed() = 0;
 };
 
 // All fail with one sentence if they cannot connect.

@@ -85,7 +85,7 @@ public:
         for (auto& [address, parcel] : parcels_) {
             parcel.connection = parcel.pool->take(deadline_);
             if (!parcel.connection) {
-                routes_.lost(*parcel.pool);
+                routes_.missed();
             }
         }
         for (auto& [address, parcel] : parcels_) {
