@@ -34,8 +34,8 @@ public:
     static Result<TokenBucket, PlanError> make(Tokens capacity, Refill refill);
 
     [[nodiscard]] Tokens limit() const { return capacity_; }
-    [[nodiscard]] std::int64_t unit() const { return unit_; }
-    [[nodiscard]] std::int64_t speed() const { return speed_; }
+    [[nodiscard]] std::int64_t unit() const { return unit_; }    // Units in a token.
+    [[nodiscard]] std::int64_t speed() const { return speed_; }  // Units that a microsecond adds.
     [[nodiscard]] State fresh() const { return {full_, 0}; }
 
     // A clock that has stepped back adds nothing: the level stays what it was at the last charge.
