@@ -25,7 +25,9 @@ public:
 
 struct LimitStoreKind {
     std::string name;
-    std::function<std::unique_ptr<LimitStoreUnderTest>()> make;  // Null: what it needs is not there.
+    // Null when the server that the store needs was not started.
+    std::function<std::unique_ptr<LimitStoreUnderTest>()> make;
+    std::uint64_t round_trips = 1;  // Long tests are shorter by this factor where each step asks a server.
 };
 inline void PrintTo(const LimitStoreKind& kind, std::ostream* out) { *out << kind.name; }
 

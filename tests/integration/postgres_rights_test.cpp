@@ -65,16 +65,18 @@ TEST_F(SqlFunctions, AClientMayAssignAndNothingElse) {
 
     for (const std::string relation :
          {"rl_event_wndw_config", "rl_wndw_ct", "rl_event_slot_dtl", "rl_wndw_frontier_trk", "sluice.pool",
-          "sluice.slot_past", "sluice.schema_version", "sluice.recount", "sluice.rate_limit_event_slot"}) {
+          "sluice.slot_past", "sluice.schema_version", "sluice.recount", "sluice.rate_limit_event_slot",
+          "sluice.limit_state", "sluice.plan"}) {
         EXPECT_EQ(state_of(*session, "select * from " + relation), kDenied) << relation;
         EXPECT_NE(state_of(*session, "delete from " + relation), "") << relation;
     }
     EXPECT_EQ(state_of(*session, "select nextval('sluice.slot_number')"), kDenied);
+    EXPECT_EQ(state_of(*session, "select nextval('sluice.lease_number')"), kDenied);
     EXPECT_EQ(ask(*owner_,
                   "select string_agg(p.proname, ' ' order by p.proname) from pg_proc p"
                   " where p.pronamespace = 'sluice'::regnamespace"
                   " and has_function_privilege('sluice_client', p.oid, 'execute')"),
-              "assign_slot assign_slots");
+              "allow assign_slot assign_slots");
     EXPECT_EQ(ask(*owner_,
                   "select count(*) from pg_proc p, aclexplode(p.proacl) granted"
                   " where p.pronamespace = 'sluice'::regnamespace and granted.grantee = 0"),

@@ -45,11 +45,19 @@ std::string services(const std::string& state, const std::string& words) {
     return text;
 }
 
+// A clock of limits that tests may set: the server's own while the sequence stands at its beginning. A
+// sequence, because what is set counts at once, inside of transactions too.
+const std::string kTestClock =
+    "create sequence sluice.test_clock;"
+    " create or replace function sluice.limit_clock() returns bigint language sql volatile"
+    " return (select case when last_value = 1 then (extract(epoch from clock_timestamp()) * 1000000)::bigint"
+    " else last_value end from sluice.test_clock)";
+
 // A database with the slot schema that others are copied from. The first test on a server makes it; every
 // test is a process of its own, so the others wait for it by a lock. Its name tells the text of the
 // migrations: a server may outlive a version of them.
 std::string template_with_slots() {
-    std::string text;
+    std::string text = kTestClock;
     for (const postgres::Migration& migration : postgres::slot_migrations()) {
         text += migration.sql;
     }
@@ -64,6 +72,7 @@ std::string template_with_slots() {
         if (const auto migrated = postgres::migrate_slots(*inside); !migrated) {
             throw std::runtime_error{migrated.error().message};
         }
+        ask(*inside, kTestClock);
         ask(*connection, "alter database " + name + " is_template true");
     }
     return name;  // The lock goes with the connection.
@@ -72,8 +81,9 @@ std::string template_with_slots() {
 // Empties a database with the slot schema. Tells whether it holds that schema and nothing else.
 const std::string kEmptySlots =
     "truncate rl_event_wndw_config, rl_wndw_ct, rl_event_slot_dtl, rl_wndw_frontier_trk, sluice.pool,"
-    " sluice.slot_past;"
+    " sluice.slot_past, sluice.limit_state, sluice.plan;"
     " alter sequence sluice.config_number restart; alter sequence sluice.slot_number restart;"
+    " alter sequence sluice.test_clock restart;"
     " select count(*) = 4 from pg_class c join pg_namespace n on n.oid = c.relnamespace"
     " where c.relkind = 'r' and n.nspname <> 'sluice' and n.nspname not like 'pg\\_%'"
     " and n.nspname <> 'information_schema'";

@@ -29,7 +29,7 @@ std::string ask(postgres::Connection& connection, const std::string& sql);
 // What a database holds before a test.
 enum class Furnished {
     Empty,
-    WithSlots,  // The schema of the slot store, as its migrations leave it.
+    WithSlots,  // The schema as its migrations leave it, with a clock of limits that tests may set.
 };
 
 // A database of its own on the server of tools/services. An empty one is dropped afterwards, whoever is

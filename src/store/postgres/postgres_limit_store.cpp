@@ -1,0 +1,308 @@
+#include "store/postgres/postgres_limit_store.hpp"
+
+#include <algorithm>
+#include <cassert>
+
+#include "store/postgres/limit_batch.hpp"
+#include "store/postgres/limit_sweeper.hpp"
+#include "store/postgres/slot_schema.hpp"
+
+namespace sluice {
+namespace {
+
+using namespace postgres;
+using std::chrono::steady_clock;
+
+constexpr std::string_view kComponent = "PostgresLimitStore";
+
+constexpr Statement kTake{"take_limits",
+                          "select fault, allowed, shadowed, plan_no, limit_ct, remaining, retry_after,"
+                          " reset_after, lease from sluice.take_limits($1, $2, $3, $4, $5, $6, $7, $8, $9,"
+                          " $10, $11, $12)"};
+constexpr Statement kRefund{"refund_limits", "select sluice.refund_limits($1, $2, $3, $4, $5, $6, $7)"};
+constexpr Statement kRelease{"release_limit", "select sluice.release_limit($1, $2, $3, $4, $5)"};
+constexpr Statement kReset{"reset_limits", "select sluice.reset_limits($1, $2)"};
+constexpr Statement kInspect{"inspect_limits",
+                             "select allowed, limit_ct, remaining, retry_after, reset_after"
+                             " from sluice.inspect_limits($1, $2, $3, $4, $5, $6)"};
+constexpr Statement kOverride{"override_limit", "select sluice.override_limit($1, $2, $3, $4, $5)"};
+constexpr Statement kPutPlans{"put_plans", "select sluice.put_plans($1, $2, $3, $4, $5, $6, $7)"};
+
+// The names of plans, and their rules, each in an array.
+struct PlanArrays {
+    ArrayText names;
+    ArrayText algorithms;
+    std::array<ArrayText, 3> terms;
+
+    explicit PlanArrays(std::span<const Plan* const> plans) {
+        for (const Plan* plan : plans) {
+            const RuleTerms rule = terms_of(plan->rule());
+            names.add(plan->name());
+            algorithms.add(rule.algorithm);
+            for (std::size_t i = 0; i < terms.size(); ++i) {
+                terms[i].add(rule.terms[i]);
+            }
+        }
+    }
+};
+
+std::string terms_text(const RuleTerms& rule) {
+    ArrayText text;
+    for (const std::int64_t term : rule.terms) {
+        text.add(term);
+    }
+    return text.text();
+}
+
+std::optional<Standing> read_standing(const Rows& rows, std::size_t row) {
+    const auto allowed = rows.boolean(row, 0);
+    const auto limit = rows.number(row, 1);
+    const auto remaining = rows.number(row, 2);
+    const auto retry_after = rows.number(row, 3);
+    const auto reset_after = rows.number(row, 4);
+    if (!allowed || !limit || !remaining || !retry_after || !reset_after) {
+        return std::nullopt;
+    }
+    return Standing{*allowed, *limit, *remaining, Wait{*retry_after}, Wait{*reset_after}};
+}
+
+class Store final : public PostgresLimitStore {
+public:
+    Store(const PoolSettings& settings, const PostgresLimitOptions& options, Log& log, PoolMetrics& metrics)
+        : options_{options}, log_{log}, pool_{settings, log, metrics}, sweeper_{pool_, log} {}
+
+    void take(std::span<const Check> checks, std::span<CheckOutcome> outcomes) override {
+        assert(checks.size() == outcomes.size());
+        while (!checks.empty()) {
+            const std::size_t count = std::min(checks.size(), options_.batch_max);
+            take_part(checks.first(count), outcomes.first(count));
+            checks = checks.subspan(count);
+            outcomes = outcomes.subspan(count);
+        }
+    }
+
+    CheckOutcome take_together(std::span<const Check> checks) override {
+        assert(!checks.empty());
+        if (const auto fault = fault_of_all(checks)) {
+            return Unexpected{*fault};
+        }
+        LimitBatch batch;
+        batch.add_together(checks);
+        CheckOutcome outcome = Unexpected{LimitFault::Unavailable};
+        CheckOutcome* const place = &outcome;
+        decide(batch, {&place, 1});
+        return outcome;
+    }
+
+    Result<void, LimitFault> refund(const Check& check) override {
+        if (const auto fault = fault_of(check)) {
+            return Unexpected{*fault};
+        }
+        std::vector<const Plan*> plans(check.plans.begin(), check.plans.end());
+        std::ranges::sort(plans, {}, &Plan::name);
+        const PlanArrays arrays{plans};
+        const auto rows = call(kRefund, Parameters{}
+                                            .add(key_text(check.key))
+                                            .add(arrays.names)
+                                            .add(arrays.algorithms)
+                                            .add(arrays.terms[0])
+                                            .add(arrays.terms[1])
+                                            .add(arrays.terms[2])
+                                            .add(check.cost));
+        if (!rows) {
+            return Unexpected{rows.error()};
+        }
+        return !rows->empty() && rows->is_null(0, 0) ? Result<void, LimitFault>{}
+                                                     : Unexpected{LimitFault::InvalidCost};
+    }
+
+    Result<bool, LimitFault> release(std::string_view key, const Plan& plan, LeaseId lease) override {
+        const Plan* const one = &plan;
+        if (const auto fault = fault_of({key, {&one, 1}, 0})) {
+            return Unexpected{*fault};
+        }
+        const RuleTerms rule = terms_of(plan.rule());
+        const auto rows = call(kRelease, Parameters{}
+                                             .add(key_text(key))
+                                             .add(plan.name())
+                                             .add(rule.algorithm)
+                                             .add(terms_text(rule))
+                                             .add(static_cast<std::int64_t>(lease)));
+        if (!rows) {
+            return Unexpected{rows.error()};
+        }
+        return !rows->empty() && rows->boolean(0, 0).value_or(false);
+    }
+
+    Result<void, LimitFault> reset(std::string_view key, std::span<const Plan* const> plans) override {
+        if (const auto fault = fault_of({key, plans, 0})) {
+            return Unexpected{*fault};
+        }
+        return done(call(kReset, Parameters{}.add(key_text(key)).add(PlanArrays{plans}.names)));
+    }
+
+    Result<std::vector<Standing>, LimitFault> inspect(std::string_view key,
+                                                      std::span<const Plan* const> plans) override {
+        if (const auto fault = fault_of({key, plans, 0})) {
+            return Unexpected{*fault};
+        }
+        const PlanArrays arrays{plans};
+        const auto rows = call(kInspect, Parameters{}
+                                             .add(key_text(key))
+                                             .add(arrays.names)
+                                             .add(arrays.algorithms)
+                                             .add(arrays.terms[0])
+                                             .add(arrays.terms[1])
+                                             .add(arrays.terms[2]));
+        if (!rows) {
+            return Unexpected{rows.error()};
+        }
+        std::vector<Standing> standings;
+        for (std::size_t i = 0; i < rows->size(); ++i) {
+            const auto standing = read_standing(*rows, i);
+            if (!standing) {
+                return Unexpected{LimitFault::Unavailable};
+            }
+            standings.push_back(*standing);
+        }
+        return standings;
+    }
+
+    Result<void, LimitFault> put_override(std::string_view key, const Plan& plan,
+                                          const LimitOverride& replacement) override {
+        const Plan* const one = &plan;
+        if (const auto fault = fault_of({key, {&one, 1}, 0})) {
+            return Unexpected{*fault};
+        }
+        const RuleTerms rule = terms_of(replacement.rule);
+        return done(call(kOverride, Parameters{}
+                                        .add(key_text(key))
+                                        .add(plan.name())
+                                        .add(rule.algorithm)
+                                        .add(terms_text(rule))
+                                        .add(microseconds_of(replacement.until))));
+    }
+
+    bool publish_plans(std::span<const Plan* const> plans) override {
+        const PlanArrays arrays{plans};
+        ArrayText words;
+        ArrayText shadows;
+        for (const Plan* plan : plans) {
+            words.add(plan->algorithm());
+            shadows.add(plan->traits().shadow ? "t" : "f");
+        }
+        return call(kPutPlans, Parameters{}
+                                   .add(arrays.names)
+                                   .add(words)
+                                   .add(arrays.algorithms)
+                                   .add(arrays.terms[0])
+                                   .add(arrays.terms[1])
+                                   .add(arrays.terms[2])
+                                   .add(shadows))
+            .has_value();
+    }
+
+    [[nodiscard]] PoolFigures pool_figures() const override { return pool_.figures(); }
+
+    // Waits for the first connection.
+    Result<void, Failure> reach() {
+        const auto lease = connection();
+        return lease ? Result<void, Failure>{} : Unexpected{lease.error()};
+    }
+
+private:
+    static std::optional<LimitFault> fault_of_all(std::span<const Check> checks) {
+        std::vector<std::pair<std::string_view, std::string_view>> named;
+        for (const Check& check : checks) {
+            if (const auto fault = fault_of(check)) {
+                return fault;
+            }
+            for (const Plan* plan : check.plans) {
+                named.emplace_back(check.key, plan->name());
+            }
+        }
+        std::ranges::sort(named);
+        const bool twice = std::ranges::adjacent_find(named) != named.end();
+        return twice || named.size() > kPlansPerCheckMax ? std::optional{LimitFault::InvalidPlans}
+                                                         : std::nullopt;
+    }
+
+    void take_part(std::span<const Check> checks, std::span<CheckOutcome> outcomes) {
+        LimitBatch batch;
+        std::vector<CheckOutcome*> places;
+        for (std::size_t i = 0; i < checks.size(); ++i) {
+            if (const auto fault = fault_of(checks[i])) {
+                outcomes[i] = Unexpected{*fault};
+            } else {
+                batch.add(checks[i]);
+                places.push_back(&outcomes[i]);
+            }
+        }
+        decide(batch, places);
+    }
+
+    // One call; a second that waits for nobody when one of the keys was held for too long.
+    void decide(const LimitBatch& batch, std::span<CheckOutcome* const> places) {
+        if (places.empty()) {
+            return;
+        }
+        auto rows = call(kTake, batch.parameters(true));
+        if (!rows && rows.error() == LimitFault::Contended) {
+            rows = call(kTake, batch.parameters(false));
+        }
+        for (std::size_t i = 0; i < places.size(); ++i) {
+            *places[i] = rows && i < rows->size() ? read_verdict(*rows, i)
+                         : rows                   ? CheckOutcome{Unexpected{LimitFault::Unavailable}}
+                                                  : CheckOutcome{Unexpected{rows.error()}};
+        }
+    }
+
+    Result<Lease, Failure> connection() { return pool_.take(steady_clock::now() + options_.connection_wait); }
+
+    // Once. What it changed is committed when this returns rows.
+    Result<Rows, LimitFault> call(const Statement& statement, Parameters parameters) {
+        const auto lease = connection();
+        auto rows = lease ? (*lease)->run(statement, std::move(parameters))
+                          : Result<Rows, Failure>{Unexpected{lease.error()}};
+        if (rows) {
+            return std::move(*rows);
+        }
+        if (rows.error().contended()) {
+            return Unexpected{LimitFault::Contended};
+        }
+        log_.write(LogLevel::Warn, kComponent, rows.error().described());
+        return Unexpected{LimitFault::Unavailable};
+    }
+
+    static Result<void, LimitFault> done(const Result<Rows, LimitFault>& rows) {
+        return rows ? Result<void, LimitFault>{} : Unexpected{rows.error()};
+    }
+
+    const PostgresLimitOptions options_;
+    Log& log_;
+    ConnectionPool pool_;
+    LimitSweeper sweeper_;
+};
+
+}  // namespace
+
+Result<std::unique_ptr<PostgresLimitStore>, std::string> open_postgres_limit_store(
+    const PoolSettings& settings, const PostgresLimitOptions& options, Log& log, PoolMetrics& metrics) {
+    auto connection = Connection::open(migration_settings(settings.connect));
+    if (!connection) {
+        return Unexpected{"PostgreSQL cannot be reached: " + connection.error().message};
+    }
+    const auto ready = options.migrate ? migrate_slots(**connection) : check_slots_migrated(**connection);
+    if (!ready) {
+        return Unexpected{ready.error().message};
+    }
+    PoolSettings patient = settings;
+    patient.connect.lock_timeout = options.key_wait;  // Keys are all that is ever waited for.
+    auto store = std::make_unique<Store>(patient, options, log, metrics);
+    if (const auto reached = store->reach(); !reached) {
+        return Unexpected{"PostgreSQL cannot be reached: " + reached.error().message};
+    }
+    return std::unique_ptr<PostgresLimitStore>{std::move(store)};
+}
+
+}  // namespace sluice

@@ -1,0 +1,174 @@
+#include <map>
+
+#include <gtest/gtest.h>
+
+#include "base/random.hpp"
+#include "support/limit_words.hpp"
+#include "support/postgres_limits.hpp"
+
+// The functions in SQL decide like the rules in core, check for check.
+namespace sluice::test {
+namespace {
+
+constexpr int kRounds = 100;
+constexpr int kHistories = 100;  // Of one round, side by side: each is one key, and they share a clock.
+constexpr int kTurns = 20;
+
+const std::array kPlans{
+    plan("bucket", bucket(4, 1, 70us)),
+    plan("window", aligned(6, 100us)),
+    plan("first", from_first_hit(5, 80us)),
+    plan("log", good(SlidingWindow::make(6, 90us))),
+    plan("estimate", good(SlidingWindowEstimate::make(4, 100us))),
+    plan("pause", good(Cooldown::make(20us, 5))),
+    plan("hourly", good(Cooldown::make(0us, 4))),
+    plan("places", good(Concurrency::make(3, 120us))),
+    plan("shadow", aligned(2, 100us), kShadow),
+    plan("shadow-bucket", bucket(2, 1, 40us), kShadow),
+    plan("day", calendar(5, WindowKind::Day)),
+    plan("week", calendar(6, WindowKind::Week)),
+    plan("month", calendar(7, WindowKind::Month)),
+    plan("year", calendar(8, WindowKind::Year)),
+};
+
+void refund_to(ChainLink& link, const Ask& ask) {
+    std::visit(
+        [&](const auto& rule) {
+            using State = typename std::remove_cvref_t<decltype(rule)>::State;
+            auto& state = std::get<State>(link.state);
+            if (state != rule.fresh()) {  // To a key that is not known there is nothing to give back.
+                rule.refund(state, ask);
+            }
+        },
+        link.plan->rule());
+}
+
+// One key, as the rules see it.
+struct History {
+    std::string key;
+    std::vector<ChainLink> known;
+
+    explicit History(std::string name) : key{std::move(name)} {
+        for (const Plan& each : kPlans) {
+            known.push_back({&each, each.fresh()});
+        }
+    }
+};
+
+// What one history is asked in one turn.
+struct Question {
+    std::vector<std::size_t> picked;
+    std::vector<const Plan*> plans;
+    Tokens cost = 0;
+};
+
+Question draw_question(Random& random) {
+    Question question;
+    for (std::size_t i = 0; i < kPlans.size(); ++i) {
+        if (random.below(6) == 0) {
+            question.picked.push_back(i);
+        }
+    }
+    if (question.picked.empty()) {
+        question.picked.push_back(random.below(kPlans.size()));
+    }
+    for (const std::size_t i : question.picked) {
+        question.plans.push_back(&kPlans[i]);
+    }
+    question.cost = static_cast<Tokens>(random.below(3));
+    return question;
+}
+
+// By microseconds mostly; at times by hours or months, and in one of five cases back.
+Wait draw_step(Random& random) {
+    switch (random.below(20)) {
+        case 0: return std::chrono::minutes{random.below(90)};
+        case 1: return std::chrono::hours{random.below(2'000)};
+        case 2: return -std::chrono::hours{random.below(100)};
+        case 3:
+        case 4:
+        case 5: return -Wait{random.below(80)};
+        default: return Wait{random.below(60)};
+    }
+}
+
+class PostgresLimitHistories : public PostgresTest {
+protected:
+    PostgresLimitHistories() : PostgresTest{Furnished::WithSlots} {}
+};
+
+// Gives something back to some of the histories, or forgets one of their plans.
+void disturb(LimitStore& store, std::vector<History>& histories, Random& random, Moment now) {
+    for (int i = 0; i < 3; ++i) {
+        History& history = histories[random.below(histories.size())];
+        ChainLink& link = history.known[random.below(history.known.size())];
+        if (i == 0 && random.below(2) == 0) {
+            ASSERT_TRUE(store.reset(history.key, {&link.plan, 1}));
+            link.state = link.plan->fresh();
+        } else {
+            const Ask back{now, static_cast<Tokens>(random.below(3))};
+            ASSERT_TRUE(store.refund({history.key, {&link.plan, 1}, back.cost}));
+            refund_to(link, back);
+        }
+    }
+}
+
+// What the rules say to the question, and what is remembered after it. The store's choice of a lease is taken
+// over: it is a name, not a decision.
+Verdict expected(History& history, const Question& question, Moment now, LeaseId lease) {
+    std::vector<ChainLink> links;
+    for (const std::size_t i : question.picked) {
+        links.push_back(history.known[i]);
+    }
+    const Verdict verdict = decide_chain(links, {now, question.cost, lease});
+    for (std::size_t i = 0; i < links.size(); ++i) {
+        history.known[question.picked[i]].state = links[i].state;
+    }
+    return verdict;
+}
+
+TEST_F(PostgresLimitHistories, AgreeWithTheRulesDecisionForDecision) {
+    const auto clock = connect();
+    PostgresLimitsOn store{dsn()};
+    std::map<std::string, int> spoke;  // How often each plan denied.
+    for (std::uint64_t round = 1; round <= kRounds && !HasFailure(); ++round) {
+        SCOPED_TRACE("seed " + std::to_string(round));
+        Random random{round};
+        std::vector<History> histories;
+        for (int i = 0; i < kHistories; ++i) {
+            histories.emplace_back(std::to_string(round) + ":" + std::to_string(i));
+        }
+        Moment now = kMidnight + Wait{static_cast<std::int64_t>(random.below(1'000'000'000'000))};
+        for (int turn = 0; turn < kTurns && !HasFailure(); ++turn) {
+            now += draw_step(random);
+            set_limit_clock(*clock, now);
+            disturb(*store, histories, random, now);
+            std::vector<Question> questions;
+            std::vector<Check> checks;
+            questions.reserve(histories.size());
+            for (const History& history : histories) {
+                questions.push_back(draw_question(random));
+                checks.push_back({history.key, questions.back().plans, questions.back().cost});
+            }
+            std::vector<CheckOutcome> outcomes(checks.size(), Verdict{});
+
+            store->take(checks, outcomes);
+
+            for (std::size_t i = 0; i < outcomes.size(); ++i) {
+                ASSERT_TRUE(outcomes[i]) << "turn " << turn << " key " << histories[i].key;
+                const Verdict said = *outcomes[i];
+                ASSERT_EQ(said, expected(histories[i], questions[i], now, said.lease))
+                    << "turn " << turn << " key " << histories[i].key;
+                if (!said.allowed || said.shadowed) {
+                    ++spoke[questions[i].plans[said.plan]->name()];
+                }
+            }
+        }
+    }
+    for (const Plan& each : kPlans) {  // A history in which a plan never denies says little about it.
+        EXPECT_GT(spoke[each.name()], 100) << each.name();
+    }
+}
+
+}  // namespace
+}  // namespace sluice::test
