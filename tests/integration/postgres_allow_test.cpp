@@ -1,3 +1,7 @@
+#include <future>
+
+#include <gmock/gmock.h>
+
 #include "support/limit_words.hpp"
 #include "support/postgres_limits.hpp"
 
@@ -110,6 +114,36 @@ TEST_F(SqlAllow, AKeyThatAnOpenTransactionChargedIsContendedForOthers) {
     EXPECT_EQ(outcomes[1]->remaining, 9);
     ask(*holder, "commit");
     EXPECT_EQ(left("a", kGold), 9);
+}
+
+TEST_F(SqlAllow, OfTwoTransactionsThatWaitForEachOtherOneIsContended) {
+    const auto first = client();
+    const auto second = client();
+    ask(*first, "begin");
+    ask(*second, "begin");
+    ask(*first, call("'a', 'gold'"));
+    ask(*second, call("'b', 'gold'"));
+
+    auto waiting = std::async(std::launch::async, [&] {
+        const std::string state = state_of(*first, call("'b', 'gold'"));
+        ask(*first, state.empty() ? "commit" : "rollback");
+        return state;
+    });
+    const std::string state = state_of(*second, call("'a', 'gold'"));
+    ask(*second, state.empty() ? "commit" : "rollback");
+
+    const std::array states{state, waiting.get()};
+    EXPECT_THAT(states, testing::UnorderedElementsAre("", "SL409"));
+    EXPECT_EQ(left("a", kGold) + left("b", kGold), 18);
+}
+
+TEST_F(SqlAllow, UnderRepeatableReadAKeyThatOthersChargedMeanwhileFails) {
+    const auto session = client();
+    ask(*session, "begin isolation level repeatable read");
+    ask(*session, call("'other', 'gold'"));
+    ask(*client(), call("'a', 'gold'"));
+
+    EXPECT_EQ(state_of(*session, call("'a', 'gold'")), "40001");
 }
 
 TEST_F(SqlAllow, FailuresAreToldBySqlState) {

@@ -104,6 +104,7 @@ TEST_F(PostgresLimits, PeeksAndInspectionsLeaveNothingInTheTable) {
 
 TEST_F(PostgresLimits, AKeyThatAnotherTransactionHoldsIsContendedAlone) {
     PostgresLimitsOn store{dsn(), hasty()};
+    set_limit_clock(*session_, kMidnight);
     take_each(*store, {"a", "held", "z"});
     ask(*session_, "begin");
     ask(*session_, "select 1 from sluice.limit_state where limit_key = 'held' for update");
@@ -116,7 +117,7 @@ TEST_F(PostgresLimits, AKeyThatAnotherTransactionHoldsIsContendedAlone) {
     EXPECT_EQ(outcomes[3]->remaining, 8);
     EXPECT_TRUE(take(*store, "held", {&kGold}, 0)->allowed);  // Looking needs no lock.
     ask(*session_, "commit");
-    EXPECT_GE(take(*store, "held", {&kGold}, 0)->remaining, 9);
+    EXPECT_EQ(take(*store, "held", {&kGold}, 0)->remaining, 9);
 }
 
 TEST_F(PostgresLimits, ANewKeyThatAnotherTransactionBringsIsContendedAlone) {
@@ -135,6 +136,7 @@ TEST_F(PostgresLimits, ANewKeyThatAnotherTransactionBringsIsContendedAlone) {
 
 TEST_F(PostgresLimits, AChainOfWhichOnePlanIsHeldChargesNothing) {
     PostgresLimitsOn store{dsn(), hasty()};
+    set_limit_clock(*session_, kMidnight);
     charge(*store, "a", {&kGold, &kStrict});
     ask(*session_, "begin");
     ask(*session_, "select 1 from sluice.limit_state where plan_nm = 'strict' for update");
@@ -219,8 +221,23 @@ TEST_F(PostgresLimits, BatchesOfTheSameKeysInAnyOrderDoNotBlockEachOther) {
     EXPECT_EQ(take(*first, "c", {&kScarce}, 0)->remaining, 500 - kThreads * kBatches);
 }
 
+TEST_F(PostgresLimits, DecidesALongBatchInPartsAndInItsOrder) {
+    PostgresLimitOptions options = PostgresLimitsOn::patient();
+    options.batch_max = 4;
+    PostgresLimitsOn store{dsn(), options};
+    set_limit_clock(*session_, kMidnight);
+
+    const auto outcomes = take_each(*store, std::vector<std::string>(11, "a"));
+
+    for (std::size_t i = 0; i < 10; ++i) {
+        EXPECT_EQ(outcomes[i]->remaining, 9 - static_cast<Tokens>(i));
+    }
+    EXPECT_FALSE(outcomes[10]->allowed);
+}
+
 TEST_F(PostgresLimits, ChecksOfSeveralKeysAreChargedTogetherOrNotAtAll) {
     PostgresLimitsOn store{dsn()};
+    set_limit_clock(*session_, kMidnight);
     const std::array gold{&kGold};
     const std::array both{&kGold, &kStrict};
     const std::array<Check, 2> checks{Check{"user", gold, 1}, Check{"tenant", both, 2}};
@@ -323,6 +340,7 @@ TEST(PostgresLimitKill, NeverAllowsMoreThanThereIsAcrossAKilledServer) {
     const std::array plans{&kScarce};
     std::atomic<int> allowed{0};
     std::atomic<int> unknown{0};
+    std::atomic<int> other_faults{0};
     std::atomic<bool> denied{false};
     {
         std::vector<std::jthread> threads;
@@ -333,7 +351,8 @@ TEST(PostgresLimitKill, NeverAllowsMoreThanThereIsAcrossAKilledServer) {
                     CheckOutcome outcome = Verdict{};
                     store->take({&check, 1}, {&outcome, 1});
                     allowed += outcome && outcome->allowed ? 1 : 0;
-                    unknown += outcome ? 0 : 1;
+                    unknown += !outcome && outcome.error() == LimitFault::Unavailable ? 1 : 0;
+                    other_faults += !outcome && outcome.error() != LimitFault::Unavailable ? 1 : 0;
                     denied = denied || (outcome && !outcome->allowed);
                 }
             });
@@ -346,6 +365,7 @@ TEST(PostgresLimitKill, NeverAllowsMoreThanThereIsAcrossAKilledServer) {
     }
 
     EXPECT_GT(unknown.load(), 0);
+    EXPECT_EQ(other_faults.load(), 0);
     EXPECT_LE(allowed.load(), 500);
     EXPECT_GE(allowed.load(), 500 - 8);  // At most one of each thread was under way when the server died.
 }
