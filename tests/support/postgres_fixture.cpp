@@ -61,7 +61,7 @@ std::string template_with_slots() {
     for (const postgres::Migration& migration : postgres::slot_migrations()) {
         text += migration.sql;
     }
-    const std::string name = "sluice_template_" + std::to_string(std::hash<std::string>{}(text));
+    std::string name = "sluice_template_" + std::to_string(std::hash<std::string>{}(text));
     const auto connection = connect(postgres_address());
     ask(*connection, "select pg_advisory_lock(7309, 1)");
     if (ask(*connection, "select 1 from pg_database where datistemplate and datname = '" + name + "'")
