@@ -125,7 +125,7 @@ TEST_F(SqlAllow, OfTwoTransactionsThatWaitForEachOtherOneIsContended) {
     ask(*second, call("'b', 'gold'"));
 
     auto waiting = std::async(std::launch::async, [&] {
-        const std::string state = state_of(*first, call("'b', 'gold'"));
+        std::string state = state_of(*first, call("'b', 'gold'"));
         ask(*first, state.empty() ? "commit" : "rollback");
         return state;
     });

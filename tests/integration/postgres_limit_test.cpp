@@ -22,6 +22,10 @@ const Plan kScarce = plan("scarce", bucket(500, 1, 24h));
 // How many keys something is held against.
 constexpr const char* kCharged = "select count(*) from sluice.limit_state where state is not null";
 
+// How many sessions wait for a lock.
+constexpr const char* kWaiting =
+    "select count(*) from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'";
+
 class PostgresLimits : public PostgresTest {
 protected:
     PostgresLimits() : PostgresTest{Furnished::WithSlots} {}
@@ -156,13 +160,33 @@ TEST_F(PostgresLimits, WaitsForAKeyThatIsLetGoSoon) {
     ask(*holder, "select 1 from sluice.limit_state for update");
 
     auto waiting = std::async(std::launch::async, [&] { return take(*store, "held", {&kGold}); });
-    await(
-        "select count(*) from pg_stat_activity where datname = current_database()"
-        " and wait_event_type = 'Lock'",
-        "1");
+    await(kWaiting, "1");
     ask(*holder, "commit");
 
     EXPECT_TRUE(waiting.get()->allowed);
+}
+
+TEST_F(PostgresLimits, AKeyThatIsRemovedWhileItIsWaitedForBeginsFresh) {
+    PostgresLimitsOn store{dsn()};
+    charge(*store, "a", {&kScarce}, 500);
+    charge(*store, "b", {&kScarce}, 500);
+    const auto holder = connect();
+    ask(*holder, "begin");
+    ask(*holder, "select 1 from sluice.limit_state where limit_key = 'a' for update");
+
+    auto waiting = std::async(std::launch::async, [&] {
+        const std::array plans{&kScarce};
+        const std::array<Check, 2> checks{Check{"a", plans, 1}, Check{"b", plans, 1}};
+        std::array<CheckOutcome, 2> outcomes{Verdict{}, Verdict{}};
+        store->take(checks, outcomes);
+        return outcomes;
+    });
+    await(kWaiting, "1");
+    ask(*holder, "delete from sluice.limit_state where limit_key = 'a'; commit");
+
+    const auto outcomes = waiting.get();
+    EXPECT_EQ(outcomes[0]->remaining, 499);
+    EXPECT_FALSE(outcomes[1]->allowed);
 }
 
 TEST_F(PostgresLimits, SixtyFourClientsOfTwoStoresGetExactlyWhatIsLeft) {
