@@ -12,23 +12,23 @@ namespace {
 
 constexpr int kRounds = 100;
 constexpr int kHistories = 100;  // Of one round, side by side: each is one key, and they share a clock.
-constexpr int kTurns = 20;
+constexpr int kTurns = 12;
 
 const std::array kPlans{
-    plan("bucket", bucket(4, 1, 70us)),
-    plan("window", aligned(6, 100us)),
-    plan("first", from_first_hit(5, 80us)),
-    plan("log", good(SlidingWindow::make(6, 90us))),
-    plan("estimate", good(SlidingWindowEstimate::make(4, 100us))),
+    plan("bucket", bucket(3, 1, 70us)),
+    plan("window", aligned(3, 100us)),
+    plan("first", from_first_hit(3, 80us)),
+    plan("log", good(SlidingWindow::make(3, 90us))),
+    plan("estimate", good(SlidingWindowEstimate::make(3, 100us))),
     plan("pause", good(Cooldown::make(20us, 5))),
     plan("hourly", good(Cooldown::make(0us, 4))),
     plan("places", good(Concurrency::make(3, 120us))),
     plan("shadow", aligned(2, 100us), kShadow),
     plan("shadow-bucket", bucket(2, 1, 40us), kShadow),
-    plan("day", calendar(5, WindowKind::Day)),
-    plan("week", calendar(6, WindowKind::Week)),
-    plan("month", calendar(7, WindowKind::Month)),
-    plan("year", calendar(8, WindowKind::Year)),
+    plan("day", calendar(3, WindowKind::Day)),
+    plan("week", calendar(3, WindowKind::Week)),
+    plan("month", calendar(4, WindowKind::Month)),
+    plan("year", calendar(4, WindowKind::Year)),
 };
 
 void refund_to(ChainLink& link, const Ask& ask) {
