@@ -43,8 +43,9 @@ struct LimitOverride {
 // Keeps the state of keys under plans, and decides. The store's own clock counts, so that callers whose
 // clocks differ get the same decisions. It promises, whatever runs at the same time: each check is decided as
 // by decide_chain, all of its plans are charged or none; the state of a key is never dropped while it could
-// still deny. After InvalidKey, InvalidPlans, InvalidCost, Full, Contended and Apart nothing was charged; after
-// Unavailable a check may or may not have been. Every call blocks until it is done. Thread safety: all of it.
+// still deny. After InvalidKey, InvalidPlans, InvalidCost, Full, Contended and Apart nothing was charged;
+// after Unavailable a check may or may not have been. Every call blocks until it is done. Thread safety: all
+// of it.
 class LimitStore {
 public:
     virtual ~LimitStore() = default;

@@ -55,6 +55,14 @@ TEST(Chain, NamesTheDenierThatKeepsTheCheckWaitingLongest) {
     EXPECT_EQ(verdict.retry_after, 1h);
 }
 
+TEST(Chain, NamesTheFirstOfEquals) {
+    const Plan twin = plan("twin", aligned(3, 1min));
+    auto links = chain({&kHourly, &kStrict, &twin});
+
+    EXPECT_EQ(decide_chain(links, {kMidnight, 3}).plan, 1U);
+    EXPECT_EQ(decide_chain(links, {kMidnight, 1}).plan, 1U);
+}
+
 TEST(Chain, NamesTheTightestPlanWhenAllPass) {
     auto links = chain({&kBurst, &kHourly, &kStrict});
 
