@@ -56,7 +56,7 @@ CheckOutcome LimitChains::refuse(const Links& links, Wait until_room) {
     refused_.fetch_add(1, std::memory_order_relaxed);
     const auto wanted =
         std::count_if(links.begin(), links.end(), [](const Link& link) { return link.cost > 0; });
-    if (when_full_ == WhenFull::Fail || static_cast<std::size_t>(wanted) > keys_max_) {
+    if (when_full_ == WhenKeysFull::Fail || static_cast<std::size_t>(wanted) > keys_max_) {
         return Unexpected{LimitFault::Full};
     }
     const Link* const absent =

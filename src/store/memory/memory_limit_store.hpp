@@ -8,14 +8,14 @@
 namespace sluice {
 
 // What a new key gets while the store holds as many live keys as it may.
-enum class WhenFull : std::uint8_t {
+enum class WhenKeysFull : std::uint8_t {
     Deny,  // Denied until a key may have gone; LimitFault::Full if it needs more room than there is.
     Fail,  // LimitFault::Full, for the plan's fail policy to answer.
 };
 
 struct MemoryLimitOptions {
     std::size_t keys_max = 1'000'000;  // A key counts once for each plan that holds something against it.
-    WhenFull when_full = WhenFull::Deny;
+    WhenKeysFull when_full = WhenKeysFull::Deny;
     std::uint64_t seed = 0;  // Secret, and different for each process: clients choose keys.
     std::size_t overrides_max = 10'000;
 };

@@ -26,7 +26,7 @@ constexpr std::array kOnlyGold{&kGold};
 
 class MemoryLimitStoreTest : public testing::Test {
 protected:
-    void open(std::size_t keys_max, WhenFull when_full = WhenFull::Deny) {
+    void open(std::size_t keys_max, WhenKeysFull when_full = WhenKeysFull::Deny) {
         store_ = make_memory_limit_store({.keys_max = keys_max, .when_full = when_full, .seed = 3}, clock_);
     }
     CheckOutcome outcome_of(const std::string& key, Tokens cost = 1) {
@@ -155,7 +155,7 @@ TEST_F(MemoryLimitStoreTest, RefusesABoundThatCannotBe) {
 }
 
 TEST_F(MemoryLimitStoreTest, FailsInPlaceOfDenyingWhereThatIsWanted) {
-    open(1, WhenFull::Fail);
+    open(1, WhenKeysFull::Fail);
     take("a");
 
     EXPECT_EQ(outcome_of("b").error(), LimitFault::Full);
@@ -164,7 +164,7 @@ TEST_F(MemoryLimitStoreTest, FailsInPlaceOfDenyingWhereThatIsWanted) {
 }
 
 TEST_F(MemoryLimitStoreTest, ChargesNoPlanOfAChainThatFindsNoRoom) {
-    open(2, WhenFull::Fail);
+    open(2, WhenKeysFull::Fail);
     const Plan silver = plan("silver", bucket(5, 1, 1s));
     const std::array both{&kGold, &silver};
     take("a", 2);
@@ -209,7 +209,7 @@ TEST_F(MemoryLimitStoreTest, RefusesKeysTogetherThatCouldNeverFit) {
     EXPECT_TRUE(store_->take_together(together)->allowed);
     EXPECT_EQ(store_->figures().keys_held, 2U);
 
-    open(2, WhenFull::Fail);
+    open(2, WhenKeysFull::Fail);
     take("other", 10);
     EXPECT_EQ(store_->take_together(together).error(), LimitFault::Full);
 }

@@ -1,0 +1,167 @@
+#include "app/limits/fail_policy.hpp"
+
+#include <vector>
+
+namespace sluice {
+namespace {
+
+OnStoreFailure policy_of(const BookedPlan& booked) { return booked.plan.traits().on_store_failure; }
+
+std::uint64_t tokens_of(const ResolvedCheck& check) { return static_cast<std::uint64_t>(check.cost); }
+
+LimitAnswer unchecked(LimitReason reason, const BookedPlan& plan) {
+    LimitAnswer answer;
+    answer.allowed = reason == LimitReason::FailOpen;
+    answer.reason = reason;
+    answer.plan = &plan;
+    answer.limit = plan.plan.limit();
+    return answer;
+}
+
+// No plan of a check that is never asked of a store may be asked for more than it could ever allow.
+std::optional<LimitError> too_dear(const ResolvedCheck& check) {
+    for (const BookedPlan* booked : check.all()) {
+        if (check.cost > booked->plan.limit()) {
+            return refusal_of(LimitFault::InvalidCost, check);
+        }
+    }
+    return std::nullopt;
+}
+
+// The plans of a check that are decided in this process.
+ResolvedCheck local_part(const ResolvedCheck& check) {
+    ResolvedCheck local;  // NOLINT(cppcoreguidelines-pro-type-member-init)
+    local.key = check.key;
+    local.cost = check.cost;
+    for (const BookedPlan* booked : check.all()) {
+        if (policy_of(*booked) == OnStoreFailure::Local) {
+            local.booked[local.count] = booked;
+            local.plans[local.count] = &booked->plan;
+            ++local.count;
+        }
+    }
+    return local;
+}
+
+CheckOutcome take_all(LimitStore& store, std::span<const Check> checks) {
+    if (checks.size() > 1) {
+        return store.take_together(checks);
+    }
+    CheckOutcome outcome = Unexpected{LimitFault::Unavailable};
+    store.take(checks, {&outcome, 1});
+    return outcome;
+}
+
+}  // namespace
+
+std::optional<FailPolicy::Speaker> FailPolicy::denier(Checks checks, SteadyTime now) {
+    const std::lock_guard lock{mutex_};
+    std::optional<Speaker> found;
+    std::vector<std::pair<FailBudget*, std::uint64_t>> spent;
+    for (std::size_t i = 0; i < checks.size(); ++i) {
+        for (const BookedPlan* booked : checks[i].all()) {
+            bool denies = policy_of(*booked) == OnStoreFailure::Closed;
+            if (policy_of(*booked) == OnStoreFailure::Open) {
+                FailBudget& budget = budgets_[booked->number];
+                budget.failed(now);
+                denies = !budget.covers(options_.open, now, tokens_of(checks[i]));
+                if (!denies) {
+                    budget.spend(tokens_of(checks[i]));
+                    spent.emplace_back(&budget, tokens_of(checks[i]));
+                }
+            }
+            if (denies && !booked->plan.traits().shadow && !found) {
+                found = Speaker{i, booked};
+            }
+        }
+    }
+    if (found) {
+        for (const auto& [budget, tokens] : spent) {
+            budget->give_back(tokens);
+        }
+    }
+    return found;
+}
+
+Result<std::optional<LimitAnswer>, LimitError> FailPolicy::ask_local(Checks checks) {
+    std::vector<ResolvedCheck> parts;
+    std::vector<Speaker> speakers;  // By the number that a verdict gives a plan.
+    for (std::size_t i = 0; i < checks.size(); ++i) {
+        const ResolvedCheck part = local_part(checks[i]);
+        for (const BookedPlan* booked : part.all()) {
+            speakers.push_back({i, booked});
+        }
+        if (part.count > 0) {
+            parts.push_back(part);
+        }
+    }
+    if (parts.empty()) {
+        return std::optional<LimitAnswer>{};
+    }
+    std::vector<Check> asked;
+    for (const ResolvedCheck& part : parts) {
+        asked.push_back(part.to_check());
+    }
+    const CheckOutcome outcome = take_all(local_, asked);
+    if (!outcome && outcome.error() == LimitFault::InvalidCost) {
+        return Unexpected{refusal_of(outcome.error(), parts.front())};
+    }
+    const Speaker speaker = speakers[outcome ? outcome->plan : 0];
+    LimitAnswer answer = unchecked(LimitReason::FailClosed, *speaker.plan);
+    if (outcome) {
+        answer = {outcome->allowed,
+                  LimitReason::Local,
+                  0,
+                  speaker.plan,
+                  outcome->limit,
+                  outcome->remaining,
+                  outcome->retry_after,
+                  outcome->reset_after,
+                  outcome->lease,
+                  nullptr};
+    }
+    answer.check = speaker.check;
+    return std::optional{answer};
+}
+
+void FailPolicy::give_back(Checks checks) {
+    const std::lock_guard lock{mutex_};
+    for (const ResolvedCheck& check : checks) {
+        for (const BookedPlan* booked : check.all()) {
+            if (policy_of(*booked) == OnStoreFailure::Open) {
+                budgets_[booked->number].give_back(tokens_of(check));
+            }
+        }
+    }
+}
+
+LimitReply FailPolicy::answer(Checks checks, const std::shared_ptr<const PlanSet>& plans, SteadyTime now) {
+    for (const ResolvedCheck& check : checks) {
+        if (auto error = too_dear(check)) {
+            return Unexpected{*std::move(error)};
+        }
+    }
+    LimitAnswer answer;
+    if (const auto denied_by = denier(checks, now)) {
+        answer = unchecked(LimitReason::FailClosed, *denied_by->plan);
+        answer.check = denied_by->check;
+    } else {
+        const auto local = ask_local(checks);
+        if (!local) {
+            give_back(checks);
+            return Unexpected{local.error()};
+        }
+        answer = *local ? **local : unchecked(LimitReason::FailOpen, *checks[0].booked[0]);
+        if (!answer.allowed) {
+            give_back(checks);
+        }
+    }
+    if (answer.reason == LimitReason::FailClosed) {
+        answer.retry_after = options_.retry_after;
+        answer.reset_after = options_.retry_after;
+    }
+    answer.plans = plans;
+    return answer;
+}
+
+}  // namespace sluice

@@ -1,0 +1,53 @@
+#pragma once
+
+#include <map>
+#include <mutex>
+#include <span>
+
+#include "app/limits/fail_budget.hpp"
+#include "app/limits/limit_answer.hpp"
+
+namespace sluice {
+
+struct FailPolicyOptions {
+    FailBudgetOptions open;
+    std::chrono::milliseconds retry_after{
+        1'000};  // What a check is told that is denied for want of the store.
+};
+
+// Answers checks when the store does not, as each plan says: closed denies; open allows within its budget and
+// denies beyond it; local lets `local`, a store of this process, decide by the same rule. All plans of a
+// check must agree. A plan in shadow mode never denies. A peek spends nothing.
+// Thread safety: all of it.
+class FailPolicy {
+public:
+    using SteadyTime = std::chrono::steady_clock::time_point;
+
+    // `local` must outlive the policy.
+    FailPolicy(FailPolicyOptions options, LimitStore& local) : options_{options}, local_{local} {}
+
+    // Decides these checks as one. Fails if a check is wrong in itself.
+    // REQUIRES: at least one check. The plans belong to `plans`.
+    LimitReply answer(std::span<const ResolvedCheck> checks, const std::shared_ptr<const PlanSet>& plans,
+                      SteadyTime now);
+
+private:
+    using Checks = std::span<const ResolvedCheck>;
+    struct Speaker {
+        std::size_t check = 0;
+        const BookedPlan* plan = nullptr;
+    };
+
+    // The first plan that denies by its policy alone. None: what the open ones let through is spent.
+    std::optional<Speaker> denier(Checks checks, SteadyTime now);
+    // What the local plans say. None: no plan is local.
+    Result<std::optional<LimitAnswer>, LimitError> ask_local(Checks checks);
+    void give_back(Checks checks);
+
+    const FailPolicyOptions options_;
+    LimitStore& local_;
+    std::mutex mutex_;
+    std::map<std::uint32_t, FailBudget> budgets_;  // Guarded by mutex_. By plan; names are bounded.
+};
+
+}  // namespace sluice

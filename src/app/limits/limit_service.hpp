@@ -1,0 +1,139 @@
+#pragma once
+
+#include <vector>
+
+#include "app/combiner.hpp"
+#include "app/limits/deadline_queue.hpp"
+#include "app/limits/fail_policy.hpp"
+#include "app/limits/limit_observer.hpp"
+#include "base/log.hpp"
+
+namespace sluice {
+
+// Whether the store answers within the call, from memory, or waits for somebody else.
+enum class StoreCalls : std::uint8_t { Direct, Blocking };
+
+struct LimitServiceOptions {
+    StoreCalls calls = StoreCalls::Direct;
+    // For stores that block: how long a check may take before its plans' policy answers it.
+    std::chrono::milliseconds deadline{50};
+    CombinerLimits batches{.batch_max = 256, .queue_max = 65'536, .workers = 2};
+    std::size_t queries_max = 1'024;            // Refunds, inspections and the like that may wait.
+    std::chrono::milliseconds patience{5'000};  // How long those may wait for their turn.
+    BreakerOptions breaker{};
+    FailPolicyOptions policy{};
+};
+
+// What surrounds the service. All of it outlives the service.
+struct LimitServiceWorld {
+    LimitStore& store;
+    LimitStore& local;  // Decides for plans that say `local` while the store fails.
+    PlanBook& plans;
+    LimitMetrics& metrics;
+    Log& log;
+};
+
+// Another rule for one key until a moment. Fields of the draft that are empty are as in the plan itself,
+// unless another algorithm is named.
+struct OverrideQuestion {
+    std::string_view key;
+    std::string_view plan;
+    PlanDraft draft{};
+    Moment until{};  // In the past: the override ends.
+};
+
+struct KeyStanding {
+    std::shared_ptr<const BookedPlan> plan;
+    Standing standing;
+};
+
+// The use cases of limits, for every door. Whatever is wrong with a question is found before anything is
+// charged. A direct store is asked by the caller's thread, and completions run before the call returns; a
+// blocking one is asked by threads of the service, many checks at once, and completions run on those.
+// When the store fails, its plans' policies answer checks; behind a circuit breaker, so that a store that is
+// down is not waited for by each. After a deadline or Unavailable, the check may have been charged all the
+// same.
+// Thread safety: all of it.
+class LimitService {
+public:
+    // The largest number of checks in one call.
+    static constexpr std::size_t kChecksMax = 1'000;
+
+    template <class T>
+    using Done = UniqueFunction<void(Result<T, LimitError>)>;
+    using EachDone = UniqueFunction<void(std::vector<LimitReply>)>;
+
+    LimitService(LimitServiceOptions options, LimitServiceWorld world);
+    ~LimitService() { stop(); }
+    LimitService(const LimitService&) = delete;
+    LimitService& operator=(const LimitService&) = delete;
+
+    [[nodiscard]] bool is_direct() const { return options_.calls == StoreCalls::Direct; }
+    [[nodiscard]] PlanBook& plans() const { return world_.plans; }
+    [[nodiscard]] BreakerState breaker() const { return breaker_.state(); }
+
+    // REQUIRES: is_direct().
+    LimitReply check_now(const LimitQuestion& question);
+
+    // Each by itself, in this order. REQUIRES: at most kChecksMax.
+    void check_each(std::span<const LimitQuestion> questions, EachDone done);
+    // All of them are charged, or none is. REQUIRES: 1 to kChecksMax.
+    void check_together(std::span<const LimitQuestion> questions, Done<LimitAnswer> done);
+    void check(const LimitQuestion& question, Done<LimitAnswer> done);
+
+    void refund(const LimitQuestion& question, Done<std::monostate> done);
+    // False: the lease was not held any more.
+    void release(std::string_view key, std::string_view plan, LeaseId lease, Done<bool> done);
+    // Both: without names, all plans there are.
+    void reset(std::string_view key, std::span<const std::string_view> plans, Done<std::monostate> done);
+    void inspect(std::string_view key, std::span<const std::string_view> plans,
+                 Done<std::vector<KeyStanding>> done);
+    void put_override(const OverrideQuestion& question, Done<std::monostate> done);
+
+    // Refuses new work and returns when all that was accepted is done.
+    void stop();
+
+private:
+    class Errand;
+    using ErrandPtr = std::shared_ptr<Errand>;
+    using Outcomes = std::vector<CheckOutcome>;
+    using StoreReply = Result<Outcomes, StoreFailure>;
+    using Checks = std::span<const ResolvedCheck>;
+    using PlansInForce = std::shared_ptr<const PlanSet>;
+    using Query = UniqueFunction<void(LimitStore&)>;
+    using Chosen = std::vector<std::shared_ptr<const BookedPlan>>;
+
+    CircuitBreaker::Pass admission();
+    // Tells the breaker how a call that it admitted went.
+    void report(CircuitBreaker::Pass pass, const StoreReply& reply);
+    void report_direct(CircuitBreaker::Pass pass, const CheckOutcome& outcome);
+
+    LimitReply check_direct(const LimitQuestion& question, const PlansInForce& plans);
+    CheckOutcome take_direct(std::span<const Check> checks, bool together);
+    // What the store's word, or its silence, comes to for checks that were decided as one.
+    LimitReply settle(Checks checks, const CheckOutcome& outcome, const PlansInForce& plans);
+    LimitReply fall_back(Checks checks, StoreFailure failure, const PlansInForce& plans);
+    LimitReply counted(Checks checks, LimitReply reply);
+
+    void submit(const ErrandPtr& errand);
+    std::vector<Outcomes> run(std::span<ErrandPtr> errands);
+    // REQUIRES: the errand was claimed by the caller.
+    void conclude(Errand& errand, const StoreReply& reply);
+    void log_change(BreakerState state);
+
+    template <class T, class Call>
+    void ask(Call call, Done<T> done);
+    [[nodiscard]] Result<Chosen, LimitError> choose(std::string_view key,
+                                                    std::span<const std::string_view> names) const;
+
+    const LimitServiceOptions options_;
+    const LimitServiceWorld world_;
+    CircuitBreaker breaker_;
+    FailPolicy policy_;
+    // For blocking stores only.
+    std::unique_ptr<DeadlineQueue> deadlines_;
+    std::unique_ptr<Combiner<ErrandPtr, Outcomes>> checks_;
+    std::unique_ptr<Combiner<Query, std::monostate>> queries_;
+};
+
+}  // namespace sluice

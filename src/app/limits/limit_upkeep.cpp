@@ -1,0 +1,227 @@
+// What is done to keys and their plans beside checks: giving back, looking at, resetting, overriding.
+#include <algorithm>
+#include <array>
+
+#include "app/limits/limit_service.hpp"
+
+namespace sluice {
+namespace {
+
+using Kind = LimitErrorKind;
+
+LimitError unknown(std::string_view plan) {
+    return {Kind::UnknownPlan, "There is no plan '" + std::string{plan} + "'."};
+}
+
+LimitError refused(LimitFault fault) {
+    switch (fault) {
+        case LimitFault::InvalidKey: return {Kind::InvalidKey, "A key is 1 to 256 bytes."};
+        case LimitFault::InvalidPlans: return {Kind::InvalidPlans, "The store does not take these plans."};
+        case LimitFault::InvalidCost: return {Kind::InvalidCost, "More than a plan could ever allow."};
+        case LimitFault::Full: return {Kind::Full, "The store has no room for more."};
+        case LimitFault::Apart:
+        case LimitFault::Contended:
+        case LimitFault::Unavailable: break;
+    }
+    return {Kind::Unavailable, "The store of limits does not answer."};
+}
+
+// What an override leaves open is as in the plan itself.
+PlanDraft completed(PlanDraft draft, const PlanDraft& plan) {
+    const bool same_algorithm = draft.algorithm.empty() || draft.algorithm == plan.algorithm;
+    draft.name = plan.name;
+    draft.on_store_failure = plan.on_store_failure;
+    draft.shadow = plan.shadow;
+    if (!same_algorithm) {
+        return draft;
+    }
+    draft.algorithm = plan.algorithm;
+    // capacity and max_per_hour are one limit under two names.
+    if (!draft.capacity && !draft.max_per_hour) {
+        draft.capacity = plan.capacity;
+        draft.max_per_hour = plan.max_per_hour;
+    }
+    for (auto field : {&PlanDraft::refill, &PlanDraft::window, &PlanDraft::start, &PlanDraft::cooldown}) {
+        if ((draft.*field).empty()) {
+            draft.*field = plan.*field;
+        }
+    }
+    return draft;
+}
+
+}  // namespace
+
+// Calls the store by this thread if it is direct, by one of the service's otherwise.
+template <class T, class Call>
+void LimitService::ask(Call call, Done<T> done) {
+    if (is_direct()) {
+        done(call(world_.store));
+        return;
+    }
+    struct Asked {
+        Call call;
+        Done<T> done;
+        std::optional<Result<T, LimitError>> result;
+    };
+    auto asked = std::make_shared<Asked>(Asked{std::move(call), std::move(done), std::nullopt});
+    Query query = [asked](LimitStore& store) { asked->result = asked->call(store); };
+    const auto completion = [asked](Result<std::monostate, Refusal> ran) {
+        if (ran) {
+            asked->done(std::move(*asked->result));
+        } else {
+            asked->done(Unexpected{LimitError{Kind::Unavailable, "Too much waits for the store of limits."}});
+        }
+    };
+    queries_->submit({std::move(query), completion, std::chrono::steady_clock::now() + options_.patience, 1,
+                      WhenFull::Refuse});
+}
+
+void LimitService::refund(const LimitQuestion& question, Done<std::monostate> done) {
+    const auto plans = world_.plans.current();
+    auto resolved = resolve(question, *plans);
+    if (!resolved) {
+        done(Unexpected{std::move(resolved).error()});
+        return;
+    }
+    const auto give_back = [check = *resolved, key = std::string{question.key},
+                            plans](LimitStore& store) -> Result<std::monostate, LimitError> {
+        const Check asked{key, {check.plans.data(), check.count}, check.cost};
+        const auto given = store.refund(asked);
+        if (!given && given.error() == LimitFault::InvalidCost) {
+            return Unexpected{refusal_of(given.error(), check)};
+        }
+        return given ? Result<std::monostate, LimitError>{std::monostate{}}
+                     : Unexpected{refused(given.error())};
+    };
+    ask<std::monostate>(give_back, std::move(done));
+}
+
+void LimitService::release(std::string_view key, std::string_view plan, LeaseId lease, Done<bool> done) {
+    const std::array<std::string_view, 1> name{plan};
+    auto chosen = choose(key, name);
+    if (!chosen) {
+        done(Unexpected{std::move(chosen).error()});
+        return;
+    }
+    if (!std::holds_alternative<Concurrency>(chosen->front()->plan.rule())) {
+        done(Unexpected{
+            LimitError{Kind::InvalidPlans, "The plan '" + std::string{plan} + "' gives no leases."}});
+        return;
+    }
+    const auto give_back = [key = std::string{key}, booked = chosen->front(),
+                            lease](LimitStore& store) -> Result<bool, LimitError> {
+        const auto held = store.release(key, booked->plan, lease);
+        return held ? Result<bool, LimitError>{*held} : Unexpected{refused(held.error())};
+    };
+    ask<bool>(give_back, std::move(done));
+}
+
+Result<LimitService::Chosen, LimitError> LimitService::choose(std::string_view key,
+                                                              std::span<const std::string_view> names) const {
+    if (key.empty() || key.size() > kLimitKeyBytesMax) {
+        return Unexpected{refused(LimitFault::InvalidKey)};
+    }
+    const auto plans = world_.plans.current();
+    if (names.empty()) {
+        return plans->all();
+    }
+    Chosen chosen;
+    for (const std::string_view name : names) {
+        const BookedPlan* booked = plans->find(name);
+        if (booked == nullptr) {
+            return Unexpected{unknown(name)};
+        }
+        const auto same = [booked](const auto& other) { return other.get() == booked; };
+        if (std::none_of(chosen.begin(), chosen.end(), same)) {
+            chosen.emplace_back(plans, booked);
+        }
+    }
+    return chosen;
+}
+
+namespace {
+
+// Calls the store for a few plans at a time, as many as one call takes. Stops at the first fault.
+template <class Call>
+std::optional<LimitError> in_parts(const std::vector<std::shared_ptr<const BookedPlan>>& chosen, Call call) {
+    for (std::size_t first = 0; first < chosen.size(); first += kPlansPerCheckMax) {
+        std::vector<const Plan*> part;
+        for (std::size_t i = first; i < std::min(chosen.size(), first + kPlansPerCheckMax); ++i) {
+            part.push_back(&chosen[i]->plan);
+        }
+        if (const std::optional<LimitFault> fault = call(std::span<const Plan* const>{part}, first)) {
+            return refused(*fault);
+        }
+    }
+    return std::nullopt;
+}
+
+}  // namespace
+
+void LimitService::reset(std::string_view key, std::span<const std::string_view> plans,
+                         Done<std::monostate> done) {
+    auto chosen = choose(key, plans);
+    if (!chosen) {
+        done(Unexpected{std::move(chosen).error()});
+        return;
+    }
+    const auto forget = [key = std::string{key},
+                         chosen = *chosen](LimitStore& store) -> Result<std::monostate, LimitError> {
+        const auto error = in_parts(chosen, [&](std::span<const Plan* const> part, std::size_t) {
+            const auto forgotten = store.reset(key, part);
+            return forgotten ? std::nullopt : std::optional{forgotten.error()};
+        });
+        return error ? Result<std::monostate, LimitError>{Unexpected{*error}} : std::monostate{};
+    };
+    ask<std::monostate>(forget, std::move(done));
+}
+
+void LimitService::inspect(std::string_view key, std::span<const std::string_view> plans,
+                           Done<std::vector<KeyStanding>> done) {
+    auto chosen = choose(key, plans);
+    if (!chosen) {
+        done(Unexpected{std::move(chosen).error()});
+        return;
+    }
+    const auto look = [key = std::string{key},
+                       chosen = *chosen](LimitStore& store) -> Result<std::vector<KeyStanding>, LimitError> {
+        std::vector<KeyStanding> standings;
+        const auto error = in_parts(
+            chosen, [&](std::span<const Plan* const> part, std::size_t first) -> std::optional<LimitFault> {
+                const auto seen = store.inspect(key, part);
+                if (!seen) {
+                    return seen.error();
+                }
+                for (std::size_t i = 0; i < seen->size(); ++i) {
+                    standings.push_back({chosen[first + i], (*seen)[i]});
+                }
+                return std::nullopt;
+            });
+        return error ? Result<std::vector<KeyStanding>, LimitError>{Unexpected{*error}} : standings;
+    };
+    ask<std::vector<KeyStanding>>(look, std::move(done));
+}
+
+void LimitService::put_override(const OverrideQuestion& question, Done<std::monostate> done) {
+    const std::array<std::string_view, 1> name{question.plan};
+    auto chosen = choose(question.key, name);
+    if (!chosen) {
+        done(Unexpected{std::move(chosen).error()});
+        return;
+    }
+    auto replacement = make_plan(completed(question.draft, chosen->front()->draft));
+    if (!replacement) {
+        done(Unexpected{LimitError{Kind::InvalidRule, "The override of " + replacement.error().what + "."}});
+        return;
+    }
+    const auto put = [key = std::string{question.key}, booked = chosen->front(),
+                      replaced = LimitOverride{replacement->rule(), question.until}](
+                         LimitStore& store) -> Result<std::monostate, LimitError> {
+        const auto kept = store.put_override(key, booked->plan, replaced);
+        return kept ? Result<std::monostate, LimitError>{std::monostate{}}
+                    : Unexpected{refused(kept.error())};
+    };
+    ask<std::monostate>(put, std::move(done));
+}
+
+}  // namespace sluice
