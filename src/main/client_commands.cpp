@@ -48,8 +48,46 @@ std::string config_body(const Invocation& invocation) {
     return body.done();
 }
 
+std::string check_body(const Invocation& invocation) {
+    JsonObject body;
+    add_text(body, invocation, "KEY", "key");
+    body.raw("plans", json_list(invocation.value("plan")));
+    add_number(body, invocation, "tokens", "tokens");
+    return body.done();
+}
+
+std::string override_body(const Invocation& invocation) {
+    JsonObject body;
+    add_text(body, invocation, "plan", "plan");
+    add_number(body, invocation, "capacity", "capacity");
+    add_number(body, invocation, "max-per-hour", "max_per_hour");
+    for (const char* field : {"refill", "window", "cooldown", "ttl", "until"}) {
+        add_text(body, invocation, field, field);
+    }
+    if (invocation.has("remove")) {
+        body.text("until", format_instant(kEpoch));
+    }
+    return body.done();
+}
+
+HttpRequest to_limit_request(const Invocation& invocation) {
+    const std::string& path = invocation.command->path;
+    const std::string key = "/admin/keys/" + url_encoded(invocation.value("KEY"));
+    const std::string plans = invocation.has("plan") ? "?plan=" + url_encoded(invocation.value("plan")) : "";
+    if (path == "check") {
+        return {"POST", "/api/v1/check", check_body(invocation)};
+    }
+    if (path == "key override") {
+        return {"PUT", key, override_body(invocation)};
+    }
+    return {path == "key reset" ? "DELETE" : "GET", key + plans};
+}
+
 HttpRequest to_request(const Invocation& invocation) {
     const std::string& path = invocation.command->path;
+    if (invocation.has("KEY")) {
+        return to_limit_request(invocation);
+    }
     const std::string slot = "/api/v1/slots/" + url_encoded(invocation.value("EVENT_ID"));
     const std::string name = invocation.has("NAME") ? "?name=" + url_encoded(invocation.value("NAME")) : "";
     if (path == "assign") {
@@ -94,6 +132,27 @@ ExitCode fail(std::ostream& errors, ExitCode code, const std::string& sentence) 
     return code;
 }
 
+// What is told of an answer without a body.
+std::string done_output(const Invocation& invocation) {
+    const bool slot = invocation.has("EVENT_ID");
+    const std::string subject = invocation.value(slot ? "EVENT_ID" : "KEY");
+    if (invocation.wants_json()) {
+        return JsonObject{}
+                   .text(slot ? "eventId" : "key", subject)
+                   .text("state", slot ? "cancelled" : "reset")
+                   .done() +
+               "\n";
+    }
+    return (slot ? "Cancelled " : "Reset ") + subject + ".\n";
+}
+
+std::string output_of(const Invocation& invocation, const HttpResponse& response) {
+    if (response.body.empty()) {
+        return done_output(invocation);
+    }
+    return invocation.wants_json() ? response.body + "\n" : human_output(response.body);
+}
+
 }  // namespace
 
 ExitCode run_client_command(const Invocation& invocation, std::ostream& out, std::ostream& errors) {
@@ -113,21 +172,15 @@ ExitCode run_client_command(const Invocation& invocation, std::ostream& out, std
     if (!response) {
         return fail(errors, ExitCode::Unreachable, response.error());
     }
-    const bool refused = response->status >= 300;
-    if (invocation.wants_json()) {
-        const bool empty = response->body.empty() && !refused;
-        out << (empty ? JsonObject{}
-                            .text("eventId", invocation.value("EVENT_ID"))
-                            .text("state", "cancelled")
-                            .done()
-                      : response->body)
-            << "\n";
-    } else if (!refused) {
-        out << (response->body.empty() ? "Cancelled " + invocation.value("EVENT_ID") + ".\n"
-                                       : human_output(response->body));
+    const bool denied = invocation.command->path == "check" && response->status == 429;
+    const bool refused = response->status >= 300 && !denied;
+    if (!refused || invocation.wants_json()) {
+        out << output_of(invocation, *response);
     }
-    return refused ? fail(errors, ExitCode::Failed, problem_sentence(response->status, response->body))
-                   : ExitCode::Ok;
+    if (refused) {
+        return fail(errors, ExitCode::Failed, problem_sentence(response->status, response->body));
+    }
+    return denied ? ExitCode::Denied : ExitCode::Ok;
 }
 
 }  // namespace sluice

@@ -74,11 +74,15 @@ public:
 private:
     static std::string check_options(const CommandSpec* command, const std::string& path, Words rest) {
         std::vector<std::string> known{"--help"};
+        std::set<std::string> repeatable;
         if (path.empty()) {
             known.emplace_back("--version");
         }
         for (const OptionSpec& option : command == nullptr ? std::vector<OptionSpec>{} : command->options) {
             known.push_back("--" + option.name);
+            if (option.repeatable) {
+                repeatable.insert(known.back());
+            }
         }
         std::set<std::string> seen;
         for (const std::string& word : rest) {
@@ -92,7 +96,7 @@ private:
             if (std::find(known.begin(), known.end(), name) == known.end()) {
                 return did_you_mean("The option", name, known);
             }
-            if (!seen.insert(name).second) {
+            if (!seen.insert(name).second && !repeatable.contains(name)) {
                 return "The option '" + name + "' is given twice.";
             }
         }
@@ -109,7 +113,7 @@ private:
 // The table as CLI11 knows it. Values are kept as text; their meaning is checked where they are used.
 class Parser {
 public:
-    Parser() : app_{"Sluice paces work: durable slots under a hard cap.", "sluice"} {
+    Parser() : app_{"Sluice paces work: durable slots under a hard cap, and limits.", "sluice"} {
         app_.require_subcommand(1);
         app_.set_version_flag("--version", "sluice " + std::string{version()});
         describe(app_, "Example:\n  sluice serve --data ./data");
@@ -132,12 +136,20 @@ public:
             for (const CLI::Option* option : parsed->get_options()) {
                 const std::string name = option->get_single_name();
                 if (option->count() > 0 && name != "help") {
-                    invocation.typed.emplace(name, option->results().front());
+                    invocation.typed.emplace(name, joined(option->results()));
                 }
             }
         }
         invocation.values = invocation.typed;
         return invocation;
+    }
+
+    static std::string joined(const std::vector<std::string>& values) {
+        std::string text;
+        for (const std::string& value : values) {
+            text += (text.empty() ? "" : ",") + value;
+        }
+        return text;
     }
 
     // What --help prints after the words that were parsed so far.
@@ -192,6 +204,9 @@ private:
             added = sub.add_flag(name, ignored_, help);
         } else {
             added = sub.add_option(name, help)->type_name(option.value_name);
+        }
+        if (option.repeatable) {
+            added->expected(1, -1)->allow_extra_args(false);
         }
         added->required(option.required);
         if (option.hidden) {

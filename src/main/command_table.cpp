@@ -132,20 +132,77 @@ std::vector<CommandSpec> config_commands() {
     };
 }
 
+OptionSpec plan_names(bool required, const std::string& help) {
+    OptionSpec option{"plan", "NAME", help, kText, required};
+    option.repeatable = true;
+    return option;
+}
+
+std::vector<CommandSpec> limit_commands() {
+    const OptionSpec key{"KEY", "", "Who is limited", kText, true};
+    const OptionSpec some_plans = plan_names(false, "A plan, or several; all there are when missing");
+    return {
+        {"check",
+         "Ask whether a key may go on, now; exit code 0: allowed, 4: denied",
+         "sluice check user-1 --plan gold --plan daily --tokens 2",
+         {key},
+         with_server({plan_names(true, "A plan to take from; may be given several times"),
+                      {"tokens", "N", "Tokens to take; 0 only looks", kWhole, false, "1"}})},
+        {"key show",
+         "Show how a key stands with its plans",
+         "sluice key show user-1 --plan gold",
+         {key},
+         with_admin({some_plans})},
+        {"key reset",
+         "Forget what a key has used",
+         "sluice key reset user-1 --plan gold",
+         {key},
+         with_admin({some_plans})},
+        {"key override",
+         "Give one key another rule for a while",
+         "sluice key override user-1 --plan gold --capacity 1000 --ttl PT1H",
+         {key},
+         with_admin({{"plan", "NAME", "The plan", kText, true},
+                     {"capacity", "N", "The key's own limit", kWhole},
+                     {"refill", "RATE", "The key's own refill, as 10/s"},
+                     {"window", "DURATION", "The key's own window, as PT1M"},
+                     {"cooldown", "DURATION", "The key's own pause, as PT5M"},
+                     {"max-per-hour", "N", "The key's own cap of an hour", kWhole},
+                     {"ttl", "DURATION", "How long it holds, as PT1H, at most P31D"},
+                     {"until", "TIME", "Until when it holds, in place of --ttl"},
+                     {"remove", "", "End the override now", kFlag}})},
+    };
+}
+
+Options load_options(Options own) {
+    Options options{{"connections", "N", "Connections that ask at the same time", kWhole, false, "32"},
+                    {"duration", "SECONDS", "How long to ask", kWhole, false, "10"},
+                    {"count", "N", "How many to ask for, in place of --duration", kWhole},
+                    {"rate", "N", "Requests a second; as fast as answers come when missing", kWhole}};
+    for (OptionSpec& option : own) {
+        options.push_back(std::move(option));
+    }
+    options.push_back({"json", "", "Short for --output json", kFlag});
+    return with_server(std::move(options));
+}
+
 std::vector<CommandSpec> operator_commands() {
     return {
         {"bench slots",
          "Load a running server with assignments and measure it",
          "sluice bench slots --connections 32 --duration 10",
          {},
-         with_server({{"connections", "N", "Connections that ask at the same time", kWhole, false, "32"},
-                      {"duration", "SECONDS", "How long to ask", kWhole, false, "10"},
-                      {"count", "N", "How many to ask for, in place of --duration", kWhole},
-                      {"rate", "N", "Requests a second; as fast as answers come when missing", kWhole},
-                      config_name(),
-                      {"at", "TIME", "The requested time; the start of the run when missing"},
-                      {"prefix", "TEXT", "What the event ids start with; new for each run when missing"},
-                      {"json", "", "Short for --output json", kFlag}})},
+         load_options({config_name(),
+                       {"at", "TIME", "The requested time; the start of the run when missing"},
+                       {"prefix", "TEXT", "What the event ids start with; new for each run when missing"}})},
+        {"bench check",
+         "Load a running server with checks and measure it; denials count as answers",
+         "sluice bench check --plan gold --keys 10000 --duration 10",
+         {},
+         load_options({plan_names(true, "A plan to take from; may be given several times"),
+                       {"tokens", "N", "Tokens to take", kWhole, false, "1"},
+                       {"keys", "N", "Keys that take turns", kWhole, false, "10000"},
+                       {"prefix", "TEXT", "What the keys start with", kText, false, "bench-"}})},
         {"doctor",
          "Check server, settings and data, and say what to do",
          "sluice doctor --config sluice.yaml",
@@ -163,7 +220,7 @@ std::vector<CommandSpec> operator_commands() {
 
 std::vector<CommandSpec> make_table() {
     std::vector<CommandSpec> table{serve_command()};
-    for (auto* part : {&slot_commands, &config_commands, &operator_commands}) {
+    for (auto* part : {&slot_commands, &config_commands, &limit_commands, &operator_commands}) {
         for (CommandSpec& command : part()) {
             table.push_back(std::move(command));
         }
@@ -181,15 +238,16 @@ const std::vector<CommandSpec>& command_table() {
 const std::vector<CommandFamily>& command_families() {
     static const std::vector<CommandFamily> kFamilies{{"slot", "Look at, cancel or move an event's slot"},
                                                       {"config", "Look at or change a config"},
+                                                      {"key", "Look at, reset or override a key of limits"},
                                                       {"bench", "Measure a running server"},
                                                       {"completion", "Print a completion file for a shell"}};
     return kFamilies;
 }
 
 const std::vector<std::string>& later_commands() {
-    static const std::vector<std::string> kCommands{
-        "check",  "key",    "send",    "user",      "feed",   "dead",        "top",
-        "worker", "sender", "indexer", "reconcile", "report", "bench check", "bench send"};
+    static const std::vector<std::string> kCommands{"send",      "user",   "feed",      "dead",
+                                                    "top",       "worker", "sender",    "indexer",
+                                                    "reconcile", "report", "bench send"};
     return kCommands;
 }
 

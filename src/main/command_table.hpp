@@ -19,6 +19,7 @@ struct OptionSpec {
     std::vector<std::string> choices{};  // All there are for a Choice; otherwise what completion offers.
     std::string variable{};              // Stands in when the option is missing; empty: none.
     bool hidden = false;                 // Known, but not offered.
+    bool repeatable = false;             // May be given several times; the values are joined by commas.
 };
 
 struct CommandSpec {

@@ -12,6 +12,7 @@
 #include "main/http_client.hpp"
 #include "main/human_output.hpp"
 #include "main/json_text.hpp"
+#include "main/plans_file.hpp"
 #include "main/settings.hpp"
 #include "store/postgres/postgres_slot_store.hpp"
 
@@ -44,6 +45,14 @@ Finding check_server(const HostPort& server) {
                 "Look at its log on stderr for the part that is named."};
     }
     return {"server", true, url + " is ready."};
+}
+
+Finding check_plans(const std::string& path) {
+    PlanBook book;
+    if (const auto loaded = load_plans_file(path, book); !loaded) {
+        return {"plans", false, loaded.error(), "Correct the file; a running server keeps the plans it has."};
+    }
+    return {"plans", true, path + " holds " + std::to_string(book.current()->all().size()) + " plans."};
 }
 
 Finding check_rights(const std::string& path, const struct stat& folder) {
@@ -157,6 +166,9 @@ std::vector<Finding> examine(const Invocation& invocation, const Environment& va
         findings.push_back({"settings", true, "They are valid; 'sluice serve --print-config' lists them."});
     } else {
         findings.push_back({"settings", false, in_force.error(), "Correct it where the message says."});
+    }
+    if (in_force && !in_force->settings.plans.empty()) {
+        findings.push_back(check_plans(in_force->settings.plans));
     }
     // A recount needs the server stopped, so that its absence is no finding then.
     const bool count_again = invocation.has("recount");

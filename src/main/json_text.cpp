@@ -29,4 +29,15 @@ std::string json_string(std::string_view text) {
     return quoted + "\"";
 }
 
+std::string json_list(std::string_view words) {
+    std::string list = "[";
+    for (bool more = true; more;) {
+        const std::size_t comma = words.find(',');
+        list += (list.size() > 1 ? "," : "") + json_string(words.substr(0, comma));
+        more = comma != std::string_view::npos;
+        words = more ? words.substr(comma + 1) : std::string_view{};
+    }
+    return list + "]";
+}
+
 }  // namespace sluice

@@ -9,6 +9,9 @@ namespace sluice {
 // The text as a JSON string, with its quotes. Bytes that are not UTF-8 become U+FFFD.
 std::string json_string(std::string_view text);
 
+// Words separated by commas as a JSON array of strings.
+std::string json_list(std::string_view words);
+
 // Builds an object field by field: JsonObject{}.text("eventId", id).number("weight", 2).done().
 class JsonObject {
 public:

@@ -229,7 +229,9 @@ private:
 
     void take(const WireResponse& response, std::chrono::nanoseconds latency) {
         ++report_.statuses[response.status];
-        if (response.status >= 200 && response.status < 300) {
+        const bool good =
+            (response.status >= 200 && response.status < 300) || response.status == plan_.also_good;
+        if (good) {
             report_.latency.record(latency);
         } else if (report_.refusal_status == 0) {
             report_.refusal_status = response.status;

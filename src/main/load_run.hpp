@@ -21,14 +21,15 @@ struct LoadPlan {
     std::optional<std::uint64_t>
         per_second{};  // Without it, each connection asks again when it has its answer.
     std::function<void(std::uint64_t number, std::string& request)>
-        write_request;  // Puts the whole request there.
+        write_request;       // Puts the whole request there.
+    unsigned also_good = 0;  // A status beside 2xx that is as good an answer.
 };
 
 struct LoadReport {
-    LatencyHistogram latency;  // Of what was answered with 2xx.
+    LatencyHistogram latency;  // Of what was answered with 2xx, or as good.
     std::map<unsigned, std::uint64_t> statuses;
     std::uint64_t lost = 0;       // No answer: the connection broke or was too slow.
-    unsigned refusal_status = 0;  // Of the first answer that was no 2xx; 0: there was none.
+    unsigned refusal_status = 0;  // Of the first answer that was not good; 0: there was none.
     std::string refusal_body;
     std::chrono::nanoseconds took{0};  // From the first request to the last answer.
 

@@ -2,6 +2,7 @@
 #include <iostream>
 #include <vector>
 
+#include "main/bench_check.hpp"
 #include "main/bench_slots.hpp"
 #include "main/client_commands.hpp"
 #include "main/doctor.hpp"
@@ -18,6 +19,9 @@ ExitCode run(const sluice::Invocation& invocation, const sluice::Environment& va
     }
     if (path == "bench slots") {
         return bench_slots(invocation, std::cout, std::cerr);
+    }
+    if (path == "bench check") {
+        return bench_check(invocation, std::cout, std::cerr);
     }
     if (path == "doctor") {
         return doctor(invocation, variables, std::cout, std::cerr);

@@ -6,50 +6,15 @@
 #include <prometheus/metric_family.h>
 #include <prometheus/text_serializer.h>
 
+#include "main/metric_families.hpp"
 #include "main/process_figures.hpp"
 #include "main/version.hpp"
 
 namespace sluice {
 namespace {
 
-using Families = std::vector<prometheus::MetricFamily>;
+using Families = MetricFamilies;
 using prometheus::MetricType;
-
-struct Title {
-    const char* name;
-    const char* help;
-};
-
-void add_counter(Families& families, Title title, double value) {
-    prometheus::ClientMetric metric;
-    metric.counter.value = value;
-    families.push_back({title.name, title.help, MetricType::Counter, {metric}});
-}
-
-void add_counter(Families& families, Title title, const std::atomic<std::uint64_t>& count) {
-    add_counter(families, title, static_cast<double>(count.load(std::memory_order_relaxed)));
-}
-
-void add_gauge(Families& families, Title title, double value) {
-    prometheus::ClientMetric metric;
-    metric.gauge.value = value;
-    families.push_back({title.name, title.help, MetricType::Gauge, {metric}});
-}
-
-// `unit` is what one of the tally's numbers is worth.
-template <std::size_t N>
-void add_histogram(Families& families, Title title, const Tally<N>& tally, double unit) {
-    prometheus::ClientMetric metric;
-    auto& histogram = metric.histogram;
-    for (std::size_t i = 0; i <= N; ++i) {
-        histogram.sample_count += tally.count(i);
-        const double bound =
-            i < N ? static_cast<double>(tally.bounds()[i]) * unit : std::numeric_limits<double>::infinity();
-        histogram.bucket.push_back({histogram.sample_count, bound});
-    }
-    histogram.sample_sum = static_cast<double>(tally.sum()) * unit;
-    families.push_back({title.name, title.help, MetricType::Histogram, {metric}});
-}
 
 void add_process(Families& families) {
     const ProcessFigures process = read_process_figures();
@@ -123,6 +88,9 @@ std::string PrometheusMetrics::text(const OutsideFigures& outside) const {
                   static_cast<double>(outside.pool->waiting));
         add_histogram(families, {"sluice_postgres_wait_seconds", "How long callers waited for a connection."},
                       pool_waits_, kNanosecond);
+    }
+    if (outside.plans) {
+        limits_.collect(families, *outside.plans, outside.limit_keys);
     }
     add_process(families);
     std::ostringstream text;

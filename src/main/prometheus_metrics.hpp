@@ -1,52 +1,24 @@
 #pragma once
 
-#include <array>
 #include <atomic>
 #include <cstdint>
 #include <optional>
 #include <string>
 
 #include "app/slots/slot_observer.hpp"
+#include "main/limit_figures.hpp"
+#include "main/tally.hpp"
 #include "store/postgres/connection_pool.hpp"
 
 namespace sluice {
-
-// Counts whole numbers by size. A number belongs to the first bucket whose bound it does not exceed; those
-// above all bounds are counted too.
-// Thread safety: all of it.
-template <std::size_t N>
-class Tally {
-public:
-    explicit constexpr Tally(const std::array<std::int64_t, N>& bounds) : bounds_{bounds} {}
-
-    void add(std::int64_t value) {
-        std::size_t bucket = 0;
-        while (bucket < N && value > bounds_[bucket]) {
-            ++bucket;
-        }
-        // Relaxed: each is a plain count that nothing else is ordered by; a reader may see one before the
-        // other.
-        counts_[bucket].fetch_add(1, std::memory_order_relaxed);
-        sum_.fetch_add(value, std::memory_order_relaxed);
-    }
-
-    [[nodiscard]] const std::array<std::int64_t, N>& bounds() const { return bounds_; }
-    [[nodiscard]] std::uint64_t count(std::size_t bucket) const {
-        return counts_[bucket].load(std::memory_order_relaxed);
-    }
-    [[nodiscard]] std::int64_t sum() const { return sum_.load(std::memory_order_relaxed); }
-
-private:
-    const std::array<std::int64_t, N> bounds_;
-    std::array<std::atomic<std::uint64_t>, N + 1> counts_{};
-    std::atomic<std::int64_t> sum_{0};
-};
 
 // Figures that others keep, at the moment of asking.
 struct OutsideFigures {
     std::uint64_t log_lines_dropped = 0;
     std::uint64_t http_connections = 0;
     std::optional<postgres::PoolFigures> pool{};  // Empty: there is none.
+    std::shared_ptr<const PlanSet> plans{};       // Null: limits are not told.
+    std::optional<MemoryLimitFigures> limit_keys{};
 };
 
 // What operators measure, in Prometheus's text form. Every series is there from the start.
@@ -65,6 +37,9 @@ public:
     void config_cache_miss() override { bump(cache_misses_); }
 
     void waited(std::chrono::nanoseconds duration) override { pool_waits_.add(duration.count()); }
+
+    // What limits are measured by.
+    LimitFigures& limits() { return limits_; }
 
     [[nodiscard]] std::string text(const OutsideFigures& outside) const;
 
@@ -92,6 +67,7 @@ private:
     Count refused_{0};
     Count cache_hits_{0};
     Count cache_misses_{0};
+    LimitFigures limits_;
 };
 
 }  // namespace sluice

@@ -9,6 +9,8 @@
 #include "app/slots/slot_service.hpp"
 #include "door/http/http_server.hpp"
 #include "main/daemon_log.hpp"
+#include "main/limit_store_choice.hpp"
+#include "main/plans_file.hpp"
 #include "main/process_figures.hpp"
 #include "main/prometheus_metrics.hpp"
 #include "main/settings.hpp"
@@ -75,6 +77,9 @@ public:
         options.batch_max = settings_.batch_max;
         options.workers = store_.workers;
         slots_ = std::make_unique<SlotService>(options, SlotServiceWorld{*store_.slots, metrics_, *log_});
+        if (const auto opened_limits = open_limits(); !opened_limits) {
+            return Unexpected{opened_limits.error()};
+        }
         return listen(listener);
     }
 
@@ -86,16 +91,38 @@ public:
         Signals::let_through();
         server_->drain(kDrainPatience);
         slots_->stop();
+        limits_->stop();
         log_->write(LogLevel::Info, kComponent, "Stopped");
     }
 
 private:
+    Result<void, std::string> open_limits() {
+        if (!settings_.plans.empty()) {
+            if (const auto loaded = load_plans_file(settings_.plans, plans_); !loaded) {
+                return Unexpected{loaded.error()};
+            }
+        }
+        auto chosen = choose_limit_store(settings_);
+        if (!chosen) {
+            return Unexpected{chosen.error()};
+        }
+        limit_store_ = std::move(*chosen);
+        LimitServiceOptions options;
+        options.calls = limit_store_.calls;
+        options.deadline = settings_.limits.deadline;
+        options.policy.open = {settings_.limits.fail_open_time, settings_.limits.fail_open_tokens};
+        limits_ = std::make_unique<LimitService>(
+            options,
+            LimitServiceWorld{*limit_store_.store, *limit_store_.local, plans_, metrics_.limits(), *log_});
+        return {};
+    }
+
     Result<void, std::string> listen(const HostPort& listener) {
         http::ServerOptions options;
         options.host = listener.host;
         options.port = listener.port;
         options.io_threads = std::max(1U, std::thread::hardware_concurrency());
-        auto started = http::start_server(options, {*slots_, settings_.default_config, gate_,
+        auto started = http::start_server(options, {*slots_, *limits_, settings_.default_config, gate_,
                                                     [this] { return metrics_text(); }, clock_, *log_});
         if (!started) {
             return Unexpected{started.error()};
@@ -111,19 +138,42 @@ private:
         // Acquire, with the release of listen(): a request may come before the server is ours.
         const http::Server* server = open_server_.load(std::memory_order_acquire);
         return metrics_.text({log_->lines_dropped(), server == nullptr ? 0 : server->connections_approx(),
-                              store_.pool_figures ? std::optional{store_.pool_figures()} : std::nullopt});
+                              store_.pool_figures ? std::optional{store_.pool_figures()} : std::nullopt,
+                              plans_.current(),
+                              limit_store_.figures ? std::optional{limit_store_.figures()} : std::nullopt});
     }
 
     void reload() {
-        if (settings_.token_file.empty()) {
-            log_->write(LogLevel::Info, kComponent, "Asked to reload, but there is no token file");
-            return;
+        if (settings_.token_file.empty() && settings_.plans.empty()) {
+            log_->write(LogLevel::Info, kComponent,
+                        "Asked to reload, but there is no token file and no plans file");
         }
+        if (!settings_.token_file.empty()) {
+            reload_token();
+        }
+        if (!settings_.plans.empty()) {
+            reload_plans();
+        }
+    }
+
+    void reload_token() {
         const auto loaded = gate_.load(settings_.token_file);
         if (loaded) {
             log_->write(LogLevel::Info, kComponent, "Reloaded the token from " + settings_.token_file);
         } else {
             log_->write(LogLevel::Error, kComponent, loaded.error() + " The token in force stays");
+        }
+    }
+
+    void reload_plans() {
+        const auto loaded = load_plans_file(settings_.plans, plans_);
+        if (loaded) {
+            log_->write(LogLevel::Info, kComponent,
+                        "Reloaded the plans from " + settings_.plans + ": " +
+                            std::to_string(plans_.current()->all().size()) + " in force");
+        } else {
+            plans_.refuse_file(loaded.error());
+            log_->write(LogLevel::Error, kComponent, loaded.error() + " The plans in force stay");
         }
     }
 
@@ -133,6 +183,9 @@ private:
     PrometheusMetrics metrics_;
     OpenSlotStore store_;
     std::unique_ptr<SlotService> slots_;
+    PlanBook plans_;
+    ChosenLimitStore limit_store_;
+    std::unique_ptr<LimitService> limits_;
     http::AdminGate gate_;
     std::atomic<http::Server*> open_server_{nullptr};
     std::unique_ptr<http::Server> server_;

@@ -230,6 +230,15 @@ public:
         return std::chrono::days{days};
     }
 
+    Settings::Limits limits() {
+        constexpr std::size_t kKeysMost = std::size_t{1} << 31U;
+        constexpr std::size_t kTokensMost = 1'000'000'000'000;
+        return {.keys_max = whole_number("limits.keysMax", 1, kKeysMost),
+                .deadline = duration("limits.deadline"),
+                .fail_open_time = duration("limits.failOpenTime"),
+                .fail_open_tokens = whole_number("limits.failOpenTokens", 1, kTokensMost)};
+    }
+
     Settings::Postgres postgres() {
         // Each of the four workers may hold one while one of them reads counters on another.
         constexpr std::size_t kConnectionsFewest = 5;
@@ -275,6 +284,7 @@ Result<Settings, std::string> check(const Entries& entries) {
         .listen = checking.host_port("listen"),
         .data = checking.path("data"),
         .store = checking.store(),
+        .plans = checking.path("plans"),
         .token_file = checking.path("tokenFile"),
         .log_level = checking.choice<LogLevel>("logLevel", {{"debug", LogLevel::Debug},
                                                             {"info", LogLevel::Info},
@@ -286,6 +296,7 @@ Result<Settings, std::string> check(const Entries& entries) {
         .config_cache_ttl = checking.duration("slots.configCacheTtl"),
         .batch_max = checking.whole_number("slots.batchMax", 1, kBatchMost),
         .strict = checking.yes_or_no("slots.strict"),
+        .limits = checking.limits(),
         .postgres = checking.postgres(),
     };
     if (!checking.error().empty()) {

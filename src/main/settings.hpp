@@ -23,6 +23,7 @@ struct Settings {
     HostPort listen;
     std::string data;
     StoreKind store;
+    std::string plans;       // File of plans. Empty: none.
     std::string token_file;  // Empty: none.
     LogLevel log_level;
     LogFormat log_format;
@@ -30,6 +31,12 @@ struct Settings {
     Duration config_cache_ttl;
     std::size_t batch_max;
     bool strict;
+    struct Limits {
+        std::size_t keys_max;
+        Duration deadline;
+        Duration fail_open_time;
+        std::size_t fail_open_tokens;
+    } limits;
     struct Postgres {
         std::string dsn;  // Empty unless it is the store.
         bool function_way;

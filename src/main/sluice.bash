@@ -5,6 +5,7 @@ _sluice() {
         --listen) COMPREPLY=(); return ;;
         --data) mapfile -t COMPREPLY < <(compgen -d -- "$current"); return ;;
         --store) mapfile -t COMPREPLY < <(compgen -W 'embedded memory' -- "$current"); return ;;
+        --plans) mapfile -t COMPREPLY < <(compgen -f -- "$current"); return ;;
         --token-file) mapfile -t COMPREPLY < <(compgen -f -- "$current"); return ;;
         --log-level) mapfile -t COMPREPLY < <(compgen -W 'debug info warn error' -- "$current"); return ;;
         --log-format) mapfile -t COMPREPLY < <(compgen -W 'text json' -- "$current"); return ;;
@@ -19,25 +20,36 @@ _sluice() {
         --window-size) COMPREPLY=(); return ;;
         --pool) COMPREPLY=(); return ;;
         --max-lookahead) COMPREPLY=(); return ;;
+        --plan) COMPREPLY=(); return ;;
+        --tokens) COMPREPLY=(); return ;;
+        --capacity) COMPREPLY=(); return ;;
+        --refill) COMPREPLY=(); return ;;
+        --window) COMPREPLY=(); return ;;
+        --cooldown) COMPREPLY=(); return ;;
+        --max-per-hour) COMPREPLY=(); return ;;
+        --ttl) COMPREPLY=(); return ;;
+        --until) COMPREPLY=(); return ;;
         --connections) COMPREPLY=(); return ;;
         --duration) COMPREPLY=(); return ;;
         --count) COMPREPLY=(); return ;;
         --rate) COMPREPLY=(); return ;;
         --prefix) COMPREPLY=(); return ;;
+        --keys) COMPREPLY=(); return ;;
     esac
     for word in "${COMP_WORDS[@]:1:COMP_CWORD-1}"; do
         case $command in
             '') if [[ $word != -* ]]; then command=$word; fi ;;
-            slot | config | bench | completion) if [[ $word != -* ]]; then command+=" $word"; fi ;;
+            slot | config | key | bench | completion) if [[ $word != -* ]]; then command+=" $word"; fi ;;
         esac
     done
     case $command in
-        '') words='serve assign slot quote config bench doctor completion --help --version' ;;
+        '') words='serve assign slot quote config check key bench doctor completion --help --version' ;;
         'slot') words='get cancel move --help' ;;
         'config') words='get set history --help' ;;
-        'bench') words='slots --help' ;;
+        'key') words='show reset override --help' ;;
+        'bench') words='slots check --help' ;;
         'completion') words='bash --help' ;;
-        'serve') words='--listen --data --store --token-file --log-level --log-format --config --print-config --help' ;;
+        'serve') words='--listen --data --store --plans --token-file --log-level --log-format --config --print-config --help' ;;
         'assign') words='--config-name --at --weight --max-delay --server --output --help' ;;
         'slot get') words='--server --output --help' ;;
         'slot cancel') words='--server --output --help' ;;
@@ -46,7 +58,12 @@ _sluice() {
         'config get') words='--token-file --server --output --help' ;;
         'config set') words='--max-per-window --window-size --pool --max-lookahead --token-file --server --output --help' ;;
         'config history') words='--token-file --server --output --help' ;;
+        'check') words='--plan --tokens --server --output --help' ;;
+        'key show') words='--plan --token-file --server --output --help' ;;
+        'key reset') words='--plan --token-file --server --output --help' ;;
+        'key override') words='--plan --capacity --refill --window --cooldown --max-per-hour --ttl --until --remove --token-file --server --output --help' ;;
         'bench slots') words='--connections --duration --count --rate --config-name --at --prefix --json --server --output --help' ;;
+        'bench check') words='--connections --duration --count --rate --plan --tokens --keys --prefix --json --server --output --help' ;;
         'doctor') words='--config --data --recount --server --output --help' ;;
         'completion bash') words='--help' ;;
         *) words='' ;;

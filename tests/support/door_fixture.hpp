@@ -8,26 +8,33 @@
 #include "app/slots/slot_ledger.hpp"
 #include "app/slots/slot_service.hpp"
 #include "door/http/http_server.hpp"
+#include "store/memory/memory_limit_store.hpp"
 #include "store/memory/memory_slot_tables.hpp"
+#include "support/counting_limit_metrics.hpp"
 #include "support/counting_metrics.hpp"
+#include "support/faulty_limit_store.hpp"
 #include "support/hand_clock.hpp"
+#include "support/hand_moment_clock.hpp"
 #include "support/raw_http.hpp"
 #include "support/recording_log.hpp"
 #include "support/slot_words.hpp"
 
 namespace sluice::test {
 
-// A door on a free port over a memory store, with the config "default" of 10 per PT4S. The clock stands at
-// kNoon.
+// A door on a free port over memory stores, with the config "default" of 10 per PT4S and no plans. The clocks
+// stand at kNoon.
 class DoorFixture : public ::testing::Test {
 protected:
-    explicit DoorFixture(http::ServerOptions options = {}, LedgerOptions ledger = {}) {
+    explicit DoorFixture(http::ServerOptions options = {}, LedgerOptions ledger = {},
+                         const LimitServiceOptions& limits = {}) {
         options.port = 0;
         options.io_threads = 2;
         store_ = make_slot_ledger(make_memory_slot_tables(), ledger, {clock_, metrics_, log_});
         service_ =
             std::make_unique<SlotService>(SlotServiceOptions{}, SlotServiceWorld{*store_, metrics_, log_});
-        server_ = http::start_server(options, {*service_, config("default"), gate_,
+        limits_ = std::make_unique<LimitService>(
+            limits, LimitServiceWorld{limit_store_, *local_limits_, plans_, limit_metrics_, log_});
+        server_ = http::start_server(options, {*service_, *limits_, config("default"), gate_,
                                                [] { return std::string{"metrics\n"}; }, clock_, log_})
                       .value();
         EXPECT_EQ(post("/admin/rate-limit/config",
@@ -38,6 +45,7 @@ protected:
     ~DoorFixture() override {
         server_->drain(std::chrono::seconds{5});
         service_->stop();
+        limits_->stop();
     }
 
     [[nodiscard]] std::uint16_t port() const { return server_->port(); }
@@ -63,6 +71,15 @@ protected:
     http::AdminGate gate_;
     std::unique_ptr<SlotStore> store_;
     std::unique_ptr<SlotService> service_;
+    HandMomentClock limit_clock_{kNoon};
+    std::unique_ptr<MemoryLimitStore> memory_limits_ =
+        make_memory_limit_store({.keys_max = 1'000, .seed = 1}, limit_clock_);
+    std::unique_ptr<MemoryLimitStore> local_limits_ =
+        make_memory_limit_store({.keys_max = 1'000, .seed = 2}, limit_clock_);
+    FaultyLimitStore limit_store_{*memory_limits_};
+    PlanBook plans_;
+    CountingLimitMetrics limit_metrics_;
+    std::unique_ptr<LimitService> limits_;
     std::unique_ptr<http::Server> server_;
 };
 

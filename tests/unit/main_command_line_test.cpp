@@ -53,6 +53,18 @@ TEST(CommandLine, TakesWordsThatLookLikeOptionsAfterTwoDashes) {
     EXPECT_EQ(must_parse({"slot", "get", "--", "--evil"}).value("EVENT_ID"), "--evil");
 }
 
+TEST(CommandLine, JoinsWhatMayBeGivenSeveralTimes) {
+    const Invocation invocation = must_parse({"check", "--plan", "gold", "user-1", "--plan=daily"});
+
+    EXPECT_EQ(invocation.value("plan"), "gold,daily");
+    EXPECT_EQ(invocation.value("KEY"), "user-1");
+    EXPECT_EQ(invocation.value("tokens"), "1");
+    EXPECT_THAT(error_of({"check", "k", "--plan", "a", "--tokens", "1", "--tokens", "2"}),
+                HasSubstr("given twice"));
+    EXPECT_THAT(error_of({"check", "k"}), HasSubstr("--plan"));
+    EXPECT_THAT(error_of({"check", "k", "--plan", "a", "--tokens", "1.5"}), HasSubstr("whole number"));
+}
+
 TEST(CommandLine, LetsAVariableStandInForAnOption) {
     const Environment variables{{"SLUICE_SERVER", "http://h:1"}};
 

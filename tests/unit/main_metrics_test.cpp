@@ -8,6 +8,7 @@ namespace {
 
 using namespace std::chrono_literals;
 using ::testing::HasSubstr;
+using ::testing::Not;
 
 bool has_line(const std::string& text, std::string_view line) {
     return text.find(std::string{'\n'}.append(line).append("\n")) != std::string::npos;
@@ -94,6 +95,55 @@ TEST(PrometheusMetrics, CountWhatHappened) {
          }) {
         EXPECT_TRUE(has_line(text, series)) << series;
     }
+}
+
+TEST(PrometheusMetrics, CountChecksByPlanAndResult) {
+    PrometheusMetrics metrics;
+    PlanBook book;
+    std::vector<PlanDraft> drafts;
+    for (std::size_t i = 0; i <= LimitFigures::kPlanLabels; ++i) {
+        drafts.push_back(
+            {.name = "p" + std::to_string(i), .algorithm = "token_bucket", .capacity = 1, .refill = "1/s"});
+    }
+    ASSERT_TRUE(book.load(drafts));
+    const auto plans = book.current();
+    const auto decide = [&](std::string_view plan, LimitReason reason, bool allowed) {
+        LimitAnswer answer;
+        answer.plan = plans->find(plan);
+        answer.reason = reason;
+        answer.allowed = allowed;
+        metrics.limits().decided(answer);
+    };
+    decide("p0", LimitReason::Ok, true);
+    decide("p0", LimitReason::Local, true);
+    decide("p0", LimitReason::Local, false);
+    decide("p200", LimitReason::Denied, false);
+    metrics.limits().store_failed(StoreFailure::Late);
+    metrics.limits().breaker_changed(BreakerState::Open);
+
+    const std::string text = metrics.text(
+        {.plans = plans,
+         .limit_keys = MemoryLimitFigures{.keys_held = 5, .keys_refused = 6, .keys_expired = 7}});
+
+    for (const char* series : {
+             "sluice_limit_checks_total{plan=\"p0\",result=\"ok\"} 1",
+             "sluice_limit_checks_total{plan=\"p0\",result=\"local\"} 1",
+             "sluice_limit_checks_total{plan=\"p0\",result=\"local_denied\"} 1",
+             "sluice_limit_checks_total{plan=\"p0\",result=\"fail_closed\"} 0",
+             "sluice_limit_checks_total{plan=\"other\",result=\"denied\"} 1",
+             "sluice_limit_store_failures_total{kind=\"late\"} 1",
+             "sluice_limit_breaker_state 2",
+             "sluice_limit_breaker_openings_total 1",
+             "sluice_limit_plans 201",
+             "sluice_limit_plans_refused 0",
+             "sluice_limit_store_duration_seconds_count 0",
+             "sluice_limit_keys 5",
+             "sluice_limit_keys_refused_total 6",
+             "sluice_limit_keys_expired_total 7",
+         }) {
+        EXPECT_TRUE(has_line(text, series)) << series;
+    }
+    EXPECT_THAT(text, Not(HasSubstr("plan=\"p200\"")));
 }
 
 TEST(PrometheusMetrics, DescribeTheProcess) {

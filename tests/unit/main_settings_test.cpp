@@ -47,6 +47,11 @@ TEST(Settings, HaveTheDefaultsOfTheContract) {
     EXPECT_EQ(settings.config_cache_ttl, std::chrono::seconds{5});
     EXPECT_EQ(settings.batch_max, 256U);
     EXPECT_FALSE(settings.strict);
+    EXPECT_EQ(settings.plans, "");
+    EXPECT_EQ(settings.limits.keys_max, 1'000'000U);
+    EXPECT_EQ(settings.limits.deadline, std::chrono::milliseconds{50});
+    EXPECT_EQ(settings.limits.fail_open_time, std::chrono::minutes{5});
+    EXPECT_EQ(settings.limits.fail_open_tokens, 1'000'000U);
 }
 
 TEST(Settings, LetAFlagBeatAVariableAndAVariableBeatTheFile) {
@@ -103,6 +108,17 @@ TEST(Settings, LeaveVariablesOfOthersAlone) {
               "no error");
 }
 
+TEST(Settings, TakeThePlansFileFromEverySource) {
+    EXPECT_EQ(must_load({{"plans", "a.yaml"}}).plans, "a.yaml");
+    EXPECT_EQ(must_load({}, {{"SLUICE_PLANS", "b.yaml"}}).plans, "b.yaml");
+    const TempFolder folder;
+    EXPECT_EQ(
+        must_load({{"config", write_file(folder, "plans: c.yaml\nlimits:\n  deadline: PT0.1S\n")}}).plans,
+        "c.yaml");
+    EXPECT_THAT(error_of({}, {{"SLUICE_LIMITS_KEYS_MAX", "0"}}), HasSubstr("SLUICE_LIMITS_KEYS_MAX"));
+    EXPECT_THAT(error_of({}, {{"SLUICE_LIMITS_DEADLINE", "50ms"}}), HasSubstr("SLUICE_LIMITS_DEADLINE"));
+}
+
 TEST(Settings, NameTheNearestKnownNameOfAnUnknownOne) {
     EXPECT_THAT(error_of({}, {{"SLUICE_LISTN", "x"}}), HasSubstr("'SLUICE_LISTEN'"));
     EXPECT_THAT(error_of_file("slots:\n  bachMax: 3\n"), HasSubstr("'slots.batchMax'"));
@@ -124,7 +140,7 @@ TEST(Settings, RefuseWhatThisVersionCannotDo) {
             EXPECT_EQ(error_of({{spec.flag().substr(2), "x"}}), spec.flag() + " " + sentence);
         }
     }
-    EXPECT_EQ(later, 19);
+    EXPECT_EQ(later, 18);
 }
 
 TEST(Settings, TakeTheAddressOfAPostgresServer) {

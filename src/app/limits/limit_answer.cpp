@@ -26,8 +26,7 @@ Result<ResolvedCheck, LimitError> resolve(const LimitQuestion& question, const P
     for (const std::string_view name : question.plans) {
         const BookedPlan* booked = plans.find(name);
         if (booked == nullptr) {
-            return Unexpected{
-                error(LimitErrorKind::UnknownPlan, "There is no plan '" + std::string{name} + "'.")};
+            return Unexpected{unknown_plan(name)};
         }
         const auto known = check.all();
         if (std::find(known.begin(), known.end(), booked) != known.end()) {
@@ -39,6 +38,12 @@ Result<ResolvedCheck, LimitError> resolve(const LimitQuestion& question, const P
         ++check.count;
     }
     return check;
+}
+
+LimitError unknown_plan(std::string_view name) {
+    return error(LimitErrorKind::UnknownPlan,
+                 is_plan_name(name) ? "There is no plan '" + std::string{name} + "'."
+                                    : "There is no such plan: names are letters, digits and _ . : -");
 }
 
 LimitError refusal_of(LimitFault fault, const ResolvedCheck& check) {

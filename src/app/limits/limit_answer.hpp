@@ -76,6 +76,9 @@ struct ResolvedCheck {
 // Looks the plans up and checks all that can be checked without a store.
 Result<ResolvedCheck, LimitError> resolve(const LimitQuestion& question, const PlanSet& plans);
 
+// Names the plan that nobody knows, unless the name is none that a plan could have: such may be any bytes.
+LimitError unknown_plan(std::string_view name);
+
 // What a store's refusal of this check means.
 LimitError refusal_of(LimitFault fault, const ResolvedCheck& check);
 

@@ -9,10 +9,6 @@ namespace {
 
 using Kind = LimitErrorKind;
 
-LimitError unknown(std::string_view plan) {
-    return {Kind::UnknownPlan, "There is no plan '" + std::string{plan} + "'."};
-}
-
 LimitError refused(LimitFault fault) {
     switch (fault) {
         case LimitFault::InvalidKey: return {Kind::InvalidKey, "A key is 1 to 256 bytes."};
@@ -129,7 +125,7 @@ Result<LimitService::Chosen, LimitError> LimitService::choose(std::string_view k
     for (const std::string_view name : names) {
         const BookedPlan* booked = plans->find(name);
         if (booked == nullptr) {
-            return Unexpected{unknown(name)};
+            return Unexpected{unknown_plan(name)};
         }
         const auto same = [booked](const auto& other) { return other.get() == booked; };
         if (std::none_of(chosen.begin(), chosen.end(), same)) {

@@ -17,11 +17,19 @@ Result<ConfigName, Problem> named_config(const ServerWorld& world, const Request
     return name ? read_config_name(*name) : Result<ConfigName, Problem>{world.default_config};
 }
 
-void audit(const ServerWorld& world, const Request& request, const std::string& what) {
-    world.log.write(LogLevel::Info, "Audit", request.remote + " " + what);
+// What is wrong with limits; empty when nothing is.
+std::string_view limits_trouble(const ServerWorld& world) {
+    if (world.limits.breaker() != BreakerState::Closed) {
+        return "store_unavailable";
+    }
+    return world.limits.plans().current()->file_error().empty() ? "" : "plans_refused";
 }
 
 }  // namespace
+
+void audit(const ServerWorld& world, const Request& request, const std::string& what) {
+    world.log.write(LogLevel::Info, "Audit", request.remote + " " + what);
+}
 
 Answer get_config(const ServerWorld& world, const Request& request) {
     const auto name = named_config(world, request);
@@ -81,7 +89,10 @@ Answer health_ready(const ServerWorld& world, const Request& /*request*/) {
     const auto query = [](SlotStore& store) -> Result<bool, SlotError> { return store.available(); };
     const auto available = co_await ask(world.slots, query);
     if (available && *available) {
-        co_return answer_json(R"({"status":"ok","slots":"ok"})");
+        const std::string_view trouble = limits_trouble(world);
+        co_return answer_json(trouble.empty() ? R"({"status":"ok","slots":"ok","limits":"ok"})"
+                                              : R"({"status":"degraded","slots":"ok","limits":")" +
+                                                    std::string{trouble} + R"("})");
     }
     co_return Response{503, "application/json", R"({"status":"down","slots":"unavailable"})",
                        "Retry-After: 1\r\n"};

@@ -11,17 +11,26 @@
 
 namespace sluice::http {
 
+// The headers of a request.
+class HeaderSource {
+public:
+    virtual ~HeaderSource() = default;
+    // The value of a header, whatever its case. Empty when absent; the first when there are several.
+    [[nodiscard]] virtual std::string_view find(std::string_view name) const = 0;
+};
+
 // A request as handlers see it. The views live as long as the handler runs.
 struct Request {
     std::string_view target;  // As sent: path and query.
     std::string_view body;
-    std::string capture;  // What stands in the route's {place}, decoded.
-    std::string remote;   // The client's address; only for admin routes.
+    std::string capture;                    // What stands in the route's {place}, decoded.
+    std::string remote;                     // The client's address; only for admin routes.
+    const HeaderSource* headers = nullptr;  // Never null for a handler.
 };
 
 struct Response {
     unsigned status = 200;
-    std::string_view content_type = "application/json";  // Static storage.
+    std::string_view content_type = "application/json";  // Static storage. Empty: there is no body.
     std::string body{};
     std::string headers{};  // Further header lines, each with its line end.
     bool close = false;     // The connection cannot go on after this.

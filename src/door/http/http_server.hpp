@@ -6,6 +6,7 @@
 #include <memory>
 #include <string>
 
+#include "app/limits/limit_service.hpp"
 #include "app/slots/slot_service.hpp"
 #include "base/log.hpp"
 #include "base/result.hpp"
@@ -26,6 +27,7 @@ struct ServerOptions {
 // What the door opens on. All of it outlives the server.
 struct ServerWorld {
     SlotService& slots;
+    LimitService& limits;
     ConfigName default_config;
     AdminGate& gate;
     std::function<std::string()> metrics_text;  // What /metrics answers.

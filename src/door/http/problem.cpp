@@ -28,7 +28,26 @@ Kind kind_of(SlotFault fault) {
     return {500, "internal_error"};
 }
 
+Kind kind_of(LimitErrorKind error) {
+    switch (error) {
+        case LimitErrorKind::UnknownPlan: return {404, "plan_not_found"};
+        case LimitErrorKind::InvalidKey: return {400, "invalid_key"};
+        case LimitErrorKind::InvalidPlans: return {400, "invalid_plans"};
+        case LimitErrorKind::InvalidCost: return {400, "invalid_tokens"};
+        case LimitErrorKind::InvalidRule: return {400, "invalid_plan"};
+        case LimitErrorKind::Apart: return {409, "keys_apart"};
+        case LimitErrorKind::Full: return {503, "store_full"};
+        case LimitErrorKind::Unavailable: return {503, "store_unavailable"};
+    }
+    return {500, "internal_error"};
+}
+
 }  // namespace
+
+Problem to_problem(const LimitError& error) {
+    const Kind kind = kind_of(error.kind);
+    return {kind.status, kind.code, error.detail};
+}
 
 Problem to_problem(const SlotError& error) {
     const Kind kind = kind_of(error.fault);

@@ -3,6 +3,7 @@
 #include <string>
 #include <string_view>
 
+#include "app/limits/limit_answer.hpp"
 #include "app/slots/slot_store.hpp"
 
 namespace sluice::http {
@@ -15,6 +16,7 @@ struct Problem {
 };
 
 Problem to_problem(const SlotError& error);
+Problem to_problem(const LimitError& error);
 
 // The whole body: type, title, status, code, detail.
 std::string problem_json(const Problem& problem);

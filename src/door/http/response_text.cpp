@@ -19,9 +19,12 @@ void append_response(std::string& out, const Response& response, const ResponseF
     out += frame.date_line;
     out += response.headers;
     if (response.status != 204) {
-        out += "Content-Type: ";
-        out += response.content_type;
-        out += "\r\nContent-Length: ";
+        if (!response.content_type.empty()) {
+            out += "Content-Type: ";
+            out += response.content_type;
+            out += "\r\n";
+        }
+        out += "Content-Length: ";
         out += std::to_string(response.body.size());
         out += "\r\n";
     }

@@ -34,6 +34,18 @@ bool is_json_type(std::string_view type, Access access) {
     return essence.empty() ? access == Access::Open : boost::beast::iequals(essence, "application/json");
 }
 
+class MessageHeaders final : public HeaderSource {
+public:
+    explicit MessageHeaders(const beast_http::fields& fields) : fields_{fields} {}
+    std::string_view find(std::string_view name) const override {
+        const auto value = fields_[{name.data(), name.size()}];
+        return {value.data(), value.size()};
+    }
+
+private:
+    const beast_http::fields& fields_;
+};
+
 class Session {
 public:
     Session(asio::ip::tcp::socket socket, IoThread& thread, SessionWorld& world)
@@ -199,7 +211,8 @@ private:
             !is_json_type(message[beast_http::field::content_type], route.access)) {
             co_return answer({415, "type_not_supported", "The body must be application/json."});
         }
-        Request request{message.target(), message.body(), match.capture, {}};
+        const MessageHeaders headers{message};
+        Request request{message.target(), message.body(), match.capture, {}, &headers};
         if (route.access == Access::Admin) {
             request.remote = connection_.remote_address();
             if (auto refusal = admit(message[beast_http::field::authorization], request.remote)) {

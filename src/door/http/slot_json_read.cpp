@@ -4,6 +4,7 @@
 #include <boost/json/value.hpp>
 
 #include "base/iso8601.hpp"
+#include "door/http/json_fields.hpp"
 #include "door/http/slot_json.hpp"
 
 namespace sluice::http {
@@ -12,14 +13,6 @@ namespace {
 namespace json = boost::json;
 
 constexpr std::int64_t kLookaheadMax = 1'000'000'000;
-
-std::string_view view(const json::string& text) { return {text.data(), text.size()}; }
-
-Problem bad(std::string_view code, std::string detail) { return {400, code, std::move(detail)}; }
-
-Problem bad_field(std::string_view code, std::string_view field, std::string_view why) {
-    return bad(code, std::string{field} + " " + std::string{why});
-}
 
 // Refuses fields whose capability is not built: accepting and ignoring them would be a lie.
 std::optional<Problem> check_supported(const json::object& body,
@@ -38,40 +31,6 @@ std::optional<Problem> check_event_supported(const json::object& body) {
 
 std::optional<Problem> check_config_supported(const json::object& body) {
     return check_supported(body, {"maxPerSecond", "calendar"});
-}
-
-// The text of a field, or nothing when it is absent. A field of another type is `code`.
-Result<std::optional<std::string_view>, Problem> read_text(const json::object& body, std::string_view field,
-                                                           std::string_view code) {
-    const json::value* value = body.if_contains(field);
-    if (value == nullptr) {
-        return std::optional<std::string_view>{};
-    }
-    if (!value->is_string()) {
-        return Unexpected{bad_field(code, field, "must be a string.")};
-    }
-    return std::optional{view(value->get_string())};
-}
-
-struct IntegerRange {
-    std::int64_t min;
-    std::int64_t max;
-};
-
-// A whole number, or nothing when the field is absent. Neither 1.0, 1e2, "5" nor null is one.
-Result<std::optional<std::int64_t>, Problem> read_integer(const json::object& body, std::string_view field,
-                                                          IntegerRange range) {
-    const json::value* value = body.if_contains(field);
-    if (value == nullptr) {
-        return std::optional<std::int64_t>{};
-    }
-    const bool fits = value->is_int64() && value->get_int64() >= range.min && value->get_int64() <= range.max;
-    if (!fits) {
-        return Unexpected{bad_field("invalid_number", field,
-                                    "must be a whole number from " + std::to_string(range.min) + " to " +
-                                        std::to_string(range.max) + ".")};
-    }
-    return std::optional{value->get_int64()};
 }
 
 Result<std::optional<Duration>, Problem> read_duration(const json::object& body, std::string_view field) {

@@ -28,7 +28,7 @@ private:
     CheckOutcome refuse(const Links& links, Wait until_room);
 
     const std::size_t keys_max_;
-    const WhenFull when_full_;
+    const WhenKeysFull when_full_;
     LimitShards& shards_;
     // Relaxed: they are numbers, and guard nothing.
     std::atomic<std::uint64_t> refused_{0};

@@ -1,0 +1,194 @@
+#include "base/iso8601.hpp"
+#include "door/http/await_limits.hpp"
+#include "door/http/handlers.hpp"
+#include "door/http/json_body.hpp"
+#include "door/http/json_fields.hpp"
+#include "door/http/limit_json.hpp"
+#include "door/http/target.hpp"
+
+namespace sluice::http {
+namespace {
+
+Response no_plan(const std::string& name) { return answer(to_problem(unknown_plan(name))); }
+
+std::string plan_json(const BookedPlan& booked) {
+    std::string json;
+    append_plan(json, booked);
+    return json;
+}
+
+Result<PlanDraft, Problem> read_named_plan(const Request& request) {
+    if (!is_plan_name(request.capture)) {
+        return Unexpected{bad("invalid_plan", "A plan's name is 1 to 128 letters, digits and _ . : -")};
+    }
+    const JsonBody body{request.body};
+    if (body.object() == nullptr) {
+        return Unexpected{body.problem()};
+    }
+    auto draft = read_plan(*body.object(), {"name"});
+    const auto name = read_text(*body.object(), "name", "invalid_plan");
+    if (!draft || !name) {
+        return Unexpected{!draft ? draft.error() : name.error()};
+    }
+    if (name->value_or(request.capture) != request.capture) {
+        return Unexpected{bad("invalid_plan", "The name in the body is not the one in the path.")};
+    }
+    draft->name = request.capture;
+    return draft;
+}
+
+// The key in the path and the plans in the query, which may be none.
+struct KeyWords {
+    std::string key;
+    std::string names_text;
+    std::vector<std::string_view> names;
+};
+
+Result<std::unique_ptr<KeyWords>, Problem> read_key_words(const Request& request) {
+    const auto target = parse_target(request.target);
+    if (!target) {
+        return Unexpected{Problem{400, "malformed_request", "The query cannot be read."}};
+    }
+    const auto key = read_key(request.capture);
+    if (!key) {
+        return Unexpected{key.error()};
+    }
+    // On the heap, so that the names' views stay where they point.
+    auto words = std::make_unique<KeyWords>();
+    words->key = *key;
+    words->names_text = target->parameter("plan").value_or("");
+    const auto names = read_plan_names(words->names_text);
+    if (!names) {
+        return Unexpected{names.error()};
+    }
+    words->names = *names;
+    return words;
+}
+
+struct OverrideWords {
+    std::string plan;
+    PlanDraft draft;
+    Moment until;
+};
+
+Result<OverrideWords, Problem> read_override(const ServerWorld& world, const Request& request) {
+    const JsonBody body{request.body};
+    if (body.object() == nullptr) {
+        return Unexpected{body.problem()};
+    }
+    for (const std::string_view field : {"on_store_failure", "shadow"}) {
+        if (body.object()->if_contains(field) != nullptr) {
+            return Unexpected{bad_field("unknown_field", field, "is not a field of an override.")};
+        }
+    }
+    auto draft = read_plan(*body.object(), {"plan", "until", "ttl"});
+    if (!draft) {
+        return Unexpected{draft.error()};
+    }
+    const auto plan = read_text(*body.object(), "plan", "invalid_plans");
+    if (!plan || !*plan) {
+        return Unexpected{plan ? bad("invalid_plans", "plan is missing.") : plan.error()};
+    }
+    const auto until = read_end(*body.object(), world.clock.now());
+    if (!until) {
+        return Unexpected{until.error()};
+    }
+    return OverrideWords{std::string{**plan}, *std::move(draft), *until};
+}
+
+}  // namespace
+
+Response list_plans(const ServerWorld& world, const Request& /*request*/) {
+    const auto plans = world.limits.plans().current();
+    std::string json = R"({"version":)" + std::to_string(plans->version()) + R"(,"fileError":)";
+    if (plans->file_error().empty()) {
+        json += "null";
+    } else {
+        append_json_string(json, plans->file_error());
+    }
+    json += R"(,"plans":[)";
+    for (const auto& booked : plans->all()) {
+        json += json.back() == '[' ? "" : ",";
+        append_plan(json, *booked);
+    }
+    return answer_json(json + "]}");
+}
+
+Response get_plan(const ServerWorld& world, const Request& request) {
+    const auto plans = world.limits.plans().current();
+    const BookedPlan* booked = plans->find(request.capture);
+    return booked == nullptr ? no_plan(request.capture) : answer_json(plan_json(*booked));
+}
+
+Response put_plan(const ServerWorld& world, const Request& request) {
+    const auto draft = read_named_plan(request);
+    if (!draft) {
+        return answer(draft.error());
+    }
+    const auto booked = world.limits.plans().put(*draft);
+    if (!booked) {
+        return answer({400, "invalid_plan", "The " + booked.error().what + "."});
+    }
+    audit(world, request, "set plan " + draft->name);
+    return answer_json(plan_json(**booked));
+}
+
+Response remove_plan(const ServerWorld& world, const Request& request) {
+    if (!world.limits.plans().remove(request.capture)) {
+        return no_plan(request.capture);
+    }
+    audit(world, request, "removed plan " + request.capture);
+    return {204};
+}
+
+Answer inspect_key(const ServerWorld& world, const Request& request) {
+    const auto words = read_key_words(request);
+    if (!words) {
+        co_return answer(words.error());
+    }
+    auto start = [&](LimitService::Done<std::vector<KeyStanding>> done) {
+        world.limits.inspect((*words)->key, (*words)->names, std::move(done));
+    };
+    const auto seen = co_await await_limits<Result<std::vector<KeyStanding>, LimitError>>(start);
+    co_return *seen ? answer_json(standings_json((*words)->key, **seen)) : answer(to_problem(seen->error()));
+}
+
+Answer reset_key(const ServerWorld& world, const Request& request) {
+    const auto words = read_key_words(request);
+    if (!words) {
+        co_return answer(words.error());
+    }
+    auto start = [&](LimitService::Done<std::monostate> done) {
+        world.limits.reset((*words)->key, (*words)->names, std::move(done));
+    };
+    const auto forgotten = co_await await_limits<Result<std::monostate, LimitError>>(start);
+    if (!*forgotten) {
+        co_return answer(to_problem(forgotten->error()));
+    }
+    audit(world, request, "reset key " + (*words)->key);
+    co_return Response{204};
+}
+
+Answer override_key(const ServerWorld& world, const Request& request) {
+    const auto key = read_key(request.capture);
+    const auto words = read_override(world, request);
+    if (!key || !words) {
+        co_return answer(!key ? key.error() : words.error());
+    }
+    auto start = [&](LimitService::Done<std::monostate> done) {
+        world.limits.put_override({*key, words->plan, words->draft, words->until}, std::move(done));
+    };
+    const auto kept = co_await await_limits<Result<std::monostate, LimitError>>(start);
+    if (!*kept) {
+        co_return answer(to_problem(kept->error()));
+    }
+    const Instant until = std::chrono::floor<Duration>(words->until);
+    audit(world, request,
+          "overrode plan " + words->plan + " for key " + request.capture + " until " + format_instant(until));
+    std::string json = R"({"key":)";
+    append_json_string(json, *key);
+    json += R"(,"plan":")" + words->plan + R"(","until":")" + format_instant(until) + "\"}";
+    co_return answer_json(json);
+}
+
+}  // namespace sluice::http

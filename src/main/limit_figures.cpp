@@ -1,0 +1,101 @@
+#include "main/limit_figures.hpp"
+
+#include <algorithm>
+
+#include "main/metric_families.hpp"
+
+namespace sluice {
+namespace {
+
+constexpr std::array<const char*, 7> kResultNames{"ok",          "denied", "shadow",      "fail_open",
+                                                  "fail_closed", "local",  "local_denied"};
+constexpr std::array<const char*, 5> kFailureNames{"late", "unavailable", "contended", "full", "skipped"};
+
+double value_of(const std::atomic<std::uint64_t>& count) {
+    return static_cast<double>(count.load(std::memory_order_relaxed));
+}
+
+}  // namespace
+
+// Relaxed everywhere: see Tally.
+void LimitFigures::decided(const LimitAnswer& answer) {
+    const std::size_t row = std::min<std::size_t>(answer.plan->number, kPlanLabels);
+    const bool local_denied = answer.reason == LimitReason::Local && !answer.allowed;
+    const std::size_t column = local_denied ? kResults - 1 : static_cast<std::size_t>(answer.reason);
+    decided_[row][column].fetch_add(1, std::memory_order_relaxed);
+}
+
+void LimitFigures::store_failed(StoreFailure failure) {
+    failures_.at(static_cast<std::size_t>(failure)).fetch_add(1, std::memory_order_relaxed);
+}
+
+void LimitFigures::store_called(std::size_t checks, std::chrono::nanoseconds duration) {
+    durations_.add(duration.count());
+    batches_.add(static_cast<std::int64_t>(checks));
+}
+
+void LimitFigures::breaker_changed(BreakerState state) {
+    breaker_.store(state, std::memory_order_relaxed);
+    if (state == BreakerState::Open) {
+        breaker_openings_.fetch_add(1, std::memory_order_relaxed);
+    }
+}
+
+void LimitFigures::collect(MetricFamilies& families, const PlanSet& plans,
+                           const std::optional<MemoryLimitFigures>& memory) const {
+    prometheus::MetricFamily checks{"sluice_limit_checks_total",
+                                    "Checks by the plan that spoke and by what came of them.",
+                                    prometheus::MetricType::Counter,
+                                    {}};
+    const auto add_row = [&](std::size_t row, const std::string& plan) {
+        for (std::size_t column = 0; column < kResults; ++column) {
+            prometheus::ClientMetric metric;
+            metric.label = {{"plan", plan}, {"result", kResultNames[column]}};
+            metric.counter.value = value_of(decided_[row][column]);
+            checks.metric.push_back(std::move(metric));
+        }
+    };
+    for (const auto& booked : plans.all()) {
+        if (booked->number < kPlanLabels) {
+            add_row(booked->number, booked->plan.name());
+        }
+    }
+    add_row(kPlanLabels, "other");
+    families.push_back(std::move(checks));
+
+    prometheus::MetricFamily failures{"sluice_limit_store_failures_total",
+                                      "Checks that the store of limits did not decide, by why.",
+                                      prometheus::MetricType::Counter,
+                                      {}};
+    for (std::size_t i = 0; i < kFailures; ++i) {
+        prometheus::ClientMetric metric;
+        metric.label = {{"kind", kFailureNames[i]}};
+        metric.counter.value = value_of(failures_[i]);
+        failures.metric.push_back(std::move(metric));
+    }
+    families.push_back(std::move(failures));
+
+    add_gauge(families, {"sluice_limit_breaker_state", "0: closed, 1: half-open, 2: open."},
+              static_cast<double>(breaker_.load(std::memory_order_relaxed)));
+    add_counter(families, {"sluice_limit_breaker_openings_total", "Times the breaker opened."},
+                breaker_openings_);
+    add_gauge(families, {"sluice_limit_plans", "Plans in force."}, static_cast<double>(plans.all().size()));
+    add_gauge(families,
+              {"sluice_limit_plans_refused", "1 while the plans file is refused and older plans stay."},
+              plans.file_error().empty() ? 0 : 1);
+    constexpr double kNanosecond = 1e-9;
+    add_histogram(families,
+                  {"sluice_limit_store_duration_seconds", "Calls of a store of limits that blocks."},
+                  durations_, kNanosecond);
+    add_histogram(families, {"sluice_limit_batch_checks", "Checks that one such call served."}, batches_, 1);
+    if (memory) {
+        add_gauge(families, {"sluice_limit_keys", "Keys that the memory store holds."},
+                  static_cast<double>(memory->keys_held));
+        add_counter(families, {"sluice_limit_keys_refused_total", "Checks of new keys that found it full."},
+                    static_cast<double>(memory->keys_refused));
+        add_counter(families, {"sluice_limit_keys_expired_total", "Idle keys that made room for others."},
+                    static_cast<double>(memory->keys_expired));
+    }
+}
+
+}  // namespace sluice

@@ -1,0 +1,156 @@
+#include "main/plans_file.hpp"
+
+#include <algorithm>
+#include <charconv>
+#include <fstream>
+#include <set>
+#include <sstream>
+
+#include <yaml-cpp/yaml.h>
+
+#include "main/nearest.hpp"
+
+namespace sluice {
+namespace {
+
+const std::vector<std::string> kKeys{"name",  "algorithm", "capacity",     "refill",           "window",
+                                     "start", "cooldown",  "max_per_hour", "on_store_failure", "shadow"};
+constexpr std::size_t kFileBytesMax = 4 * 1024 * 1024;
+
+std::optional<Tokens> whole_number(const std::string& text) {
+    Tokens number = 0;
+    const char* const end = text.data() + text.size();
+    const auto [behind, error] = std::from_chars(text.data(), end, number);
+    return error == std::errc{} && behind == end ? std::optional{number} : std::nullopt;
+}
+
+std::string* text_field(PlanDraft& draft, const std::string& key) {
+    if (key == "name") {
+        return &draft.name;
+    }
+    if (key == "algorithm") {
+        return &draft.algorithm;
+    }
+    if (key == "refill") {
+        return &draft.refill;
+    }
+    if (key == "window") {
+        return &draft.window;
+    }
+    if (key == "start") {
+        return &draft.start;
+    }
+    if (key == "cooldown") {
+        return &draft.cooldown;
+    }
+    return key == "on_store_failure" ? &draft.on_store_failure : nullptr;
+}
+
+// What is wrong with one entry; the caller says where it stands.
+class PlanReader {
+public:
+    Result<PlanDraft, std::string> read(const YAML::Node& node) {
+        if (!node.IsMap()) {
+            return Unexpected{std::string{"is no tree of keys and values"}};
+        }
+        for (const auto& field : node) {
+            if (const std::string wrong = take(field.first, field.second); !wrong.empty()) {
+                return Unexpected{wrong};
+            }
+        }
+        return draft_.name.empty() ? Result<PlanDraft, std::string>{Unexpected{std::string{"has no name"}}}
+                                   : draft_;
+    }
+
+    [[nodiscard]] const std::string& name() const { return draft_.name; }
+
+private:
+    std::string take(const YAML::Node& key_node, const YAML::Node& value) {
+        const std::string key = key_node.IsScalar() ? key_node.Scalar() : "";
+        if (std::find(kKeys.begin(), kKeys.end(), key) == kKeys.end()) {
+            return "has an unknown key '" + key + "'; the nearest known one is '" + nearest_of(key, kKeys) +
+                   "'";
+        }
+        if (!seen_.insert(key).second) {
+            return "has the key '" + key + "' twice";
+        }
+        if (!value.IsScalar()) {
+            return "gives '" + key + "' no single value";
+        }
+        return set(key, value.Scalar());
+    }
+
+    std::string set(const std::string& key, const std::string& value) {
+        if (key == "shadow") {
+            draft_.shadow = value == "true";
+            return value == "true" || value == "false" ? "" : "has a shadow that is neither true nor false";
+        }
+        if (std::string* text = text_field(draft_, key)) {
+            *text = value;
+            return value.empty() ? "gives '" + key + "' no value" : "";
+        }
+        const auto number = whole_number(value);
+        (key == "capacity" ? draft_.capacity : draft_.max_per_hour) = number;
+        return number ? "" : "has a " + key + " that is no whole number: '" + value + "'";
+    }
+
+    PlanDraft draft_;
+    std::set<std::string> seen_;
+};
+
+Result<std::vector<PlanDraft>, std::string> read_plans(const YAML::Node& root, const std::string& path) {
+    const auto refused = [&](const std::string& why) { return Unexpected{path + ": " + why + "."}; };
+    if (!root.IsMap() || root.size() != 1 || !root["plans"] || !root["plans"].IsSequence()) {
+        if (root.IsMap()) {
+            for (const auto& field : root) {
+                if (field.first.IsScalar() && field.first.Scalar() != "plans") {
+                    return refused("the key '" + field.first.Scalar() +
+                                   "' is unknown; the nearest known one is 'plans'");
+                }
+            }
+        }
+        return refused("it must hold one list, 'plans:'");
+    }
+    std::vector<PlanDraft> drafts;
+    for (const YAML::Node& node : root["plans"]) {
+        PlanReader reader;
+        auto draft = reader.read(node);
+        if (!draft) {
+            const std::string which = reader.name().empty() ? "the plan" : "plan '" + reader.name() + "'";
+            return refused(which + " at line " + std::to_string(node.Mark().line + 1) + " " + draft.error());
+        }
+        drafts.push_back(*std::move(draft));
+    }
+    return drafts;
+}
+
+}  // namespace
+
+Result<std::vector<PlanDraft>, std::string> read_plans_file(const std::string& path) {
+    std::ifstream file{path, std::ios::binary};
+    std::ostringstream text;
+    text << file.rdbuf();
+    if (!file.is_open() || file.bad()) {
+        return Unexpected{"The plans file " + path + " cannot be read."};
+    }
+    if (text.view().size() > kFileBytesMax) {
+        return Unexpected{"The plans file " + path + " is larger than 4 MiB."};
+    }
+    try {
+        return read_plans(YAML::Load(text.str()), path);
+    } catch (const YAML::Exception& error) {
+        return Unexpected{path + ", line " + std::to_string(error.mark.line + 1) +
+                          ", is not YAML: " + error.msg + "."};
+    }
+}
+
+Result<void, std::string> load_plans_file(const std::string& path, PlanBook& book) {
+    auto drafts = read_plans_file(path);
+    if (!drafts) {
+        return Unexpected{drafts.error()};
+    }
+    const auto loaded = book.load(*std::move(drafts));
+    return loaded ? Result<void, std::string>{} : Unexpected{path + ": " + loaded.error().what + "."};
+}
+
+}  // namespace sluice
