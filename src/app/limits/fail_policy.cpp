@@ -52,6 +52,17 @@ CheckOutcome take_all(LimitStore& store, std::span<const Check> checks) {
     return outcome;
 }
 
+// One more failure, and what it lets through. False: the budget does not reach.
+bool spend_if_covered(FailBudget& budget, const FailBudgetOptions& options, FailBudget::SteadyTime now,
+                      std::uint64_t tokens) {
+    budget.failed(now);
+    if (!budget.covers(options, now, tokens)) {
+        return false;
+    }
+    budget.spend(tokens);
+    return true;
+}
+
 }  // namespace
 
 std::optional<FailPolicy::Speaker> FailPolicy::denier(Checks checks, SteadyTime now) {
@@ -63,12 +74,8 @@ std::optional<FailPolicy::Speaker> FailPolicy::denier(Checks checks, SteadyTime 
             bool denies = policy_of(*booked) == OnStoreFailure::Closed;
             if (policy_of(*booked) == OnStoreFailure::Open) {
                 FailBudget& budget = budgets_[booked->number];
-                budget.failed(now);
-                denies = !budget.covers(options_.open, now, tokens_of(checks[i]));
-                if (!denies) {
-                    budget.spend(tokens_of(checks[i]));
-                    spent.emplace_back(&budget, tokens_of(checks[i]));
-                }
+                denies = !spend_if_covered(budget, options_.open, now, tokens_of(checks[i]));
+                spent.emplace_back(&budget, denies ? 0 : tokens_of(checks[i]));
             }
             if (denies && !booked->plan.traits().shadow && !found) {
                 found = Speaker{i, booked};
@@ -99,6 +106,7 @@ Result<std::optional<LimitAnswer>, LimitError> FailPolicy::ask_local(Checks chec
         return std::optional<LimitAnswer>{};
     }
     std::vector<Check> asked;
+    asked.reserve(parts.size());
     for (const ResolvedCheck& part : parts) {
         asked.push_back(part.to_check());
     }
