@@ -3,27 +3,88 @@
 #include <random>
 
 #include "store/memory/fast_clock.hpp"
+#include "store/postgres/postgres_limit_store.hpp"
+#include "store/redis/redis_limit_store.hpp"
 
 namespace sluice {
 namespace {
+
+using Failed = Unexpected<std::string>;
 
 std::uint64_t random_seed() {
     std::random_device device;
     return (std::uint64_t{device()} << 32U) | device();
 }
 
-}  // namespace
-
-Result<ChosenLimitStore, std::string> choose_limit_store(const Settings& settings) {
-    // Enough for the plans that fail locally; its memory is touched only when they do.
-    constexpr std::size_t kLocalKeysMax = 100'000;
-    ChosenLimitStore chosen;
-    chosen.clock = make_fast_clock();
+Result<void, std::string> open_memory(const Settings& settings, ChosenLimitStore& chosen) {
     auto store =
         make_memory_limit_store({.keys_max = settings.limits.keys_max, .seed = random_seed()}, *chosen.clock);
     chosen.figures = [memory = store.get()] { return memory->figures(); };
     chosen.store = std::move(store);
+    chosen.calls = StoreCalls::Direct;
+    chosen.described = "limits in memory";
+    return {};
+}
+
+Result<void, std::string> open_redis(const Settings& settings, ChosenLimitStore& chosen) {
+    RedisOptions options;
+    options.address = settings.redis.address;
+    options.timeout = settings.redis.timeout;
+    options.allow_eviction = settings.redis.allow_eviction;
+    options.tls_ca_file = settings.redis.tls_ca;
+    auto store = open_redis_limit_store(options);
+    if (!store) {
+        return Failed{store.error()};
+    }
+    chosen.store = std::move(*store);
+    chosen.described = "limits in Redis";
+    return {};
+}
+
+Result<void, std::string> open_postgres(const Settings& settings, Log& log,
+                                        postgres::PoolMetrics& pool_metrics, ChosenLimitStore& chosen) {
+    // One for each thread that the service asks the store from, and one to tell it the plans.
+    constexpr std::size_t kConnections = 4;
+    postgres::PoolSettings pool;
+    pool.connect.dsn = settings.postgres.dsn;
+    pool.min = std::min(settings.postgres.pool_min, kConnections);
+    pool.max = kConnections;
+    PostgresLimitOptions options;
+    options.migrate = settings.postgres.migrate;
+    auto store = open_postgres_limit_store(pool, options, log, pool_metrics);
+    if (!store) {
+        return Failed{store.error()};
+    }
+    PostgresLimitStore* const opened = store->get();
+    chosen.pool_figures = [opened] { return opened->pool_figures(); };
+    chosen.publish = [opened](const PlanSet& plans) {
+        std::vector<const Plan*> all;
+        for (const auto& booked : plans.all()) {
+            all.push_back(&booked->plan);
+        }
+        return opened->publish_plans(all);
+    };
+    chosen.store = std::move(*store);
+    chosen.described = "limits on PostgreSQL";
+    return {};
+}
+
+}  // namespace
+
+Result<ChosenLimitStore, std::string> choose_limit_store(const Settings& settings, Log& log,
+                                                         postgres::PoolMetrics& pool_metrics) {
+    // Enough for the plans that fail locally; its memory is touched only when they do.
+    constexpr std::size_t kLocalKeysMax = 100'000;
+    ChosenLimitStore chosen;
+    chosen.clock = make_fast_clock();
     chosen.local = make_memory_limit_store({.keys_max = kLocalKeysMax, .seed = random_seed()}, *chosen.clock);
+    const auto opened = !settings.redis.address.empty() ? open_redis(settings, chosen)
+                        : settings.store == StoreKind::Postgres
+                            ? open_postgres(settings, log, pool_metrics, chosen)
+                            : open_memory(settings, chosen);
+    if (!opened) {
+        return Failed{opened.error()};
+    }
     return chosen;
 }
 

@@ -2,24 +2,32 @@
 
 #include <functional>
 #include <memory>
+#include <string>
 
 #include "app/limits/limit_service.hpp"
 #include "app/limits/moment_clock.hpp"
 #include "main/settings.hpp"
 #include "store/memory/memory_limit_store.hpp"
+#include "store/postgres/connection_pool.hpp"
 
 namespace sluice {
 
 // The store of limits that the settings name, and what goes with it.
 struct ChosenLimitStore {
-    std::unique_ptr<MomentClock> clock;  // The stores below read it.
-    std::unique_ptr<LimitStore> store;
-    std::unique_ptr<LimitStore> local;  // Decides for `local` plans while the store fails.
-    StoreCalls calls = StoreCalls::Direct;
-    std::function<MemoryLimitFigures()> figures{};  // Empty: it keeps no keys in memory.
+    std::unique_ptr<MomentClock> clock{};  // The stores in memory read it.
+    std::unique_ptr<LimitStore> store{};
+    std::unique_ptr<LimitStore> local{};  // Decides for `local` plans while the store fails.
+    StoreCalls calls = StoreCalls::Blocking;
+    std::string described{};  // For the line that says the server is ready; no password.
+    std::function<MemoryLimitFigures()> figures{};          // Empty: it keeps no keys in memory.
+    std::function<postgres::PoolFigures()> pool_figures{};  // Empty: it has no pool of that kind.
+    // Tells the store which plans are in force. False: it did not answer. Empty: it need not know.
+    std::function<bool(const PlanSet&)> publish{};
 };
 
-// Fails with one sentence. For now every setting names the memory store: no other is built.
-Result<ChosenLimitStore, std::string> choose_limit_store(const Settings& settings);
+// Redis if there is one, else PostgreSQL if slots are there, else memory. Fails with one sentence. What is
+// passed outlives the store.
+Result<ChosenLimitStore, std::string> choose_limit_store(const Settings& settings, Log& log,
+                                                         postgres::PoolMetrics& pool_metrics);
 
 }  // namespace sluice

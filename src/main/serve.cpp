@@ -10,6 +10,7 @@
 #include "door/http/http_server.hpp"
 #include "main/daemon_log.hpp"
 #include "main/limit_store_choice.hpp"
+#include "main/plan_publisher.hpp"
 #include "main/plans_file.hpp"
 #include "main/process_figures.hpp"
 #include "main/prometheus_metrics.hpp"
@@ -102,7 +103,7 @@ private:
                 return Unexpected{loaded.error()};
             }
         }
-        auto chosen = choose_limit_store(settings_);
+        auto chosen = choose_limit_store(settings_, *log_, metrics_);
         if (!chosen) {
             return Unexpected{chosen.error()};
         }
@@ -114,6 +115,9 @@ private:
         limits_ = std::make_unique<LimitService>(
             options,
             LimitServiceWorld{*limit_store_.store, *limit_store_.local, plans_, metrics_.limits(), *log_});
+        if (limit_store_.publish) {
+            publisher_ = std::make_unique<PlanPublisher>(plans_, limit_store_.publish, *log_);
+        }
         return {};
     }
 
@@ -130,7 +134,8 @@ private:
         server_ = std::move(*started);
         open_server_.store(server_.get(), std::memory_order_release);
         const HostPort reached{listener.host, server_->port()};
-        log_->announce(kComponent, "Sluice is ready on http://" + reached.text() + ", " + store_.described);
+        log_->announce(kComponent, "Sluice is ready on http://" + reached.text() + ", " + store_.described +
+                                      ", " + limit_store_.described);
         return {};
     }
 
@@ -138,9 +143,22 @@ private:
         // Acquire, with the release of listen(): a request may come before the server is ours.
         const http::Server* server = open_server_.load(std::memory_order_acquire);
         return metrics_.text({log_->lines_dropped(), server == nullptr ? 0 : server->connections_approx(),
-                              store_.pool_figures ? std::optional{store_.pool_figures()} : std::nullopt,
+                              pool_figures(),
                               plans_.current(),
                               limit_store_.figures ? std::optional{limit_store_.figures()} : std::nullopt});
+    }
+
+    // Of both pools together.
+    [[nodiscard]] std::optional<postgres::PoolFigures> pool_figures() const {
+        std::optional<postgres::PoolFigures> sum;
+        for (const auto& figures : {store_.pool_figures, limit_store_.pool_figures}) {
+            if (figures) {
+                const postgres::PoolFigures each = figures();
+                const postgres::PoolFigures before = sum.value_or(postgres::PoolFigures{});
+                sum = {before.in_use + each.in_use, before.idle + each.idle, before.waiting + each.waiting};
+            }
+        }
+        return sum;
     }
 
     void reload() {
@@ -185,6 +203,7 @@ private:
     std::unique_ptr<SlotService> slots_;
     PlanBook plans_;
     ChosenLimitStore limit_store_;
+    std::unique_ptr<PlanPublisher> publisher_;
     std::unique_ptr<LimitService> limits_;
     http::AdminGate gate_;
     std::atomic<http::Server*> open_server_{nullptr};

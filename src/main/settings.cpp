@@ -128,6 +128,20 @@ Result<void, std::string> apply_flags(const FlagValues& flags, Entries& entries)
     return {};
 }
 
+// As people write short times: 50ms, 5s. At most an hour.
+std::optional<Duration> short_duration(std::string_view text) {
+    constexpr std::int64_t kMost = 3'600'000;
+    std::int64_t number = 0;
+    const char* const end = text.data() + text.size();
+    const auto [read, error] = std::from_chars(text.data(), end, number);
+    const std::string_view unit{read, static_cast<std::size_t>(end - read)};
+    const std::int64_t each = unit == "ms" ? 1 : unit == "s" ? 1'000 : 0;
+    if (error != std::errc{} || each == 0 || number < 1 || number > kMost / each) {
+        return std::nullopt;
+    }
+    return Duration{number * each};
+}
+
 // Turns texts into values, and keeps the first complaint.
 class Checking {
 public:
@@ -173,9 +187,12 @@ public:
     }
 
     Duration duration(std::string_view key) {
+        if (const auto short_one = short_duration(text(key))) {
+            return *short_one;
+        }
         const auto parsed = parse_duration(text(key));
         if (!parsed) {
-            fail(key, "'" + text(key) + "' is not a duration like PT5S, at most 31 days.");
+            fail(key, "'" + text(key) + "' is not a duration like PT5S, 5s or 50ms, at most 31 days.");
             return {};
         }
         return *parsed;
@@ -239,6 +256,13 @@ public:
                 .fail_open_tokens = whole_number("limits.failOpenTokens", 1, kTokensMost)};
     }
 
+    Settings::Redis redis() {
+        return {.address = text("redis"),
+                .timeout = duration("redis.timeout"),
+                .allow_eviction = yes_or_no("redis.allowEviction"),
+                .tls_ca = path("redis.tlsCa")};
+    }
+
     Settings::Postgres postgres() {
         // Each of the four workers may hold one while one of them reads counters on another.
         constexpr std::size_t kConnectionsFewest = 5;
@@ -297,6 +321,7 @@ Result<Settings, std::string> check(const Entries& entries) {
         .batch_max = checking.whole_number("slots.batchMax", 1, kBatchMost),
         .strict = checking.yes_or_no("slots.strict"),
         .limits = checking.limits(),
+        .redis = checking.redis(),
         .postgres = checking.postgres(),
     };
     if (!checking.error().empty()) {

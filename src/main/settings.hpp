@@ -37,6 +37,12 @@ struct Settings {
         Duration fail_open_time;
         std::size_t fail_open_tokens;
     } limits;
+    struct Redis {
+        std::string address;  // Empty: none.
+        Duration timeout;
+        bool allow_eviction;
+        std::string tls_ca;  // File. Empty: the system's.
+    } redis;
     struct Postgres {
         std::string dsn;  // Empty unless it is the store.
         bool function_way;
