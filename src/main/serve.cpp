@@ -135,7 +135,7 @@ private:
         open_server_.store(server_.get(), std::memory_order_release);
         const HostPort reached{listener.host, server_->port()};
         log_->announce(kComponent, "Sluice is ready on http://" + reached.text() + ", " + store_.described +
-                                      ", " + limit_store_.described);
+                                       ", " + limit_store_.described);
         return {};
     }
 
@@ -143,8 +143,7 @@ private:
         // Acquire, with the release of listen(): a request may come before the server is ours.
         const http::Server* server = open_server_.load(std::memory_order_acquire);
         return metrics_.text({log_->lines_dropped(), server == nullptr ? 0 : server->connections_approx(),
-                              pool_figures(),
-                              plans_.current(),
+                              pool_figures(), plans_.current(),
                               limit_store_.figures ? std::optional{limit_store_.figures()} : std::nullopt});
     }
 

@@ -5,6 +5,7 @@ _sluice() {
         --listen) COMPREPLY=(); return ;;
         --data) mapfile -t COMPREPLY < <(compgen -d -- "$current"); return ;;
         --store) mapfile -t COMPREPLY < <(compgen -W 'embedded memory' -- "$current"); return ;;
+        --redis) COMPREPLY=(); return ;;
         --plans) mapfile -t COMPREPLY < <(compgen -f -- "$current"); return ;;
         --token-file) mapfile -t COMPREPLY < <(compgen -f -- "$current"); return ;;
         --log-level) mapfile -t COMPREPLY < <(compgen -W 'debug info warn error' -- "$current"); return ;;
@@ -49,7 +50,7 @@ _sluice() {
         'key') words='show reset override --help' ;;
         'bench') words='slots check --help' ;;
         'completion') words='bash --help' ;;
-        'serve') words='--listen --data --store --plans --token-file --log-level --log-format --config --print-config --help' ;;
+        'serve') words='--listen --data --store --redis --plans --token-file --log-level --log-format --config --print-config --help' ;;
         'assign') words='--config-name --at --weight --max-delay --server --output --help' ;;
         'slot get') words='--server --output --help' ;;
         'slot cancel') words='--server --output --help' ;;

@@ -71,9 +71,8 @@ TEST_F(SharedLimits, AreOneInRedisAndFollowThePlansWhileItIsAway) {
 
     redis.revive();
 
-    EXPECT_TRUE(eventually([&] {
-        return check(first, "safe", "0").out.find(R"("reason":"OK")") != std::string::npos;
-    }));
+    EXPECT_TRUE(eventually(
+        [&] { return check(first, "safe", "0").out.find(R"("reason":"OK")") != std::string::npos; }));
 }
 
 TEST_F(SharedLimits, AreOneOnPostgresAndForSql) {

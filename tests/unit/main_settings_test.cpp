@@ -116,7 +116,7 @@ TEST(Settings, TakeThePlansFileFromEverySource) {
         must_load({{"config", write_file(folder, "plans: c.yaml\nlimits:\n  deadline: PT0.1S\n")}}).plans,
         "c.yaml");
     EXPECT_THAT(error_of({}, {{"SLUICE_LIMITS_KEYS_MAX", "0"}}), HasSubstr("SLUICE_LIMITS_KEYS_MAX"));
-    EXPECT_THAT(error_of({}, {{"SLUICE_LIMITS_DEADLINE", "50ms"}}), HasSubstr("SLUICE_LIMITS_DEADLINE"));
+    EXPECT_THAT(error_of({}, {{"SLUICE_LIMITS_DEADLINE", "50 ms"}}), HasSubstr("SLUICE_LIMITS_DEADLINE"));
 }
 
 TEST(Settings, NameTheNearestKnownNameOfAnUnknownOne) {
@@ -140,7 +140,18 @@ TEST(Settings, RefuseWhatThisVersionCannotDo) {
             EXPECT_EQ(error_of({{spec.flag().substr(2), "x"}}), spec.flag() + " " + sentence);
         }
     }
-    EXPECT_EQ(later, 18);
+    EXPECT_EQ(later, 16);
+}
+
+TEST(Settings, TakeTheAddressOfARedisAndShortTimes) {
+    EXPECT_EQ(must_load({}).redis.address, "");
+    EXPECT_EQ(must_load({}).redis.timeout, Duration{50});
+    EXPECT_EQ(must_load({{"redis", "127.0.0.1:6379"}}).redis.address, "127.0.0.1:6379");
+    EXPECT_EQ(must_load({}, {{"SLUICE_REDIS_TIMEOUT", "2s"}}).redis.timeout, Duration{2'000});
+    EXPECT_EQ(must_load({}, {{"SLUICE_REDIS_TIMEOUT", "PT0.2S"}}).redis.timeout, Duration{200});
+    for (const char* wrong : {"0ms", "-1s", "1h", "ms", "3601s", "99999999999999999999s"}) {
+        EXPECT_THAT(error_of({}, {{"SLUICE_REDIS_TIMEOUT", wrong}}), HasSubstr("duration")) << wrong;
+    }
 }
 
 TEST(Settings, TakeTheAddressOfAPostgresServer) {
@@ -163,7 +174,7 @@ TEST(Settings, SayWhereAWrongValueStands) {
                 ::testing::StartsWith("SLUICE_LOG_FORMAT: 'xml'"));
     EXPECT_THAT(error_of_file("slots: {batchMax: 0}\n"), HasSubstr("line 1: slots.batchMax: '0'"));
     EXPECT_THAT(error_of_file("slots: {batchMax: 1e3}\n"), HasSubstr("whole number"));
-    EXPECT_THAT(error_of_file("slots: {configCacheTtl: 5s}\n"), HasSubstr("duration"));
+    EXPECT_THAT(error_of_file("slots: {configCacheTtl: 5sec}\n"), HasSubstr("duration"));
     EXPECT_THAT(error_of_file("slots: {strict: yes}\n"), HasSubstr("none of: false, true"));
     EXPECT_THAT(error_of_file("slots: {defaultConfig: \"a\\nb\"}\n"), HasSubstr("control characters"));
     EXPECT_THAT(error_of({{"listen", "8080"}}), HasSubstr("host:port"));
