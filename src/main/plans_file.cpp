@@ -98,18 +98,24 @@ private:
     std::set<std::string> seen_;
 };
 
+// What is wrong with the file as a whole. Empty: nothing.
+std::string wrong_shape(const YAML::Node& root) {
+    if (!root.IsMap()) {
+        return "it must hold one list, 'plans:'";
+    }
+    for (const auto& field : root) {
+        if (field.first.IsScalar() && field.first.Scalar() != "plans") {
+            return "the key '" + field.first.Scalar() + "' is unknown; the nearest known one is 'plans'";
+        }
+    }
+    const bool is_one_list = root.size() == 1 && root["plans"] && root["plans"].IsSequence();
+    return is_one_list ? "" : "it must hold one list, 'plans:'";
+}
+
 Result<std::vector<PlanDraft>, std::string> read_plans(const YAML::Node& root, const std::string& path) {
     const auto refused = [&](const std::string& why) { return Unexpected{path + ": " + why + "."}; };
-    if (!root.IsMap() || root.size() != 1 || !root["plans"] || !root["plans"].IsSequence()) {
-        if (root.IsMap()) {
-            for (const auto& field : root) {
-                if (field.first.IsScalar() && field.first.Scalar() != "plans") {
-                    return refused("the key '" + field.first.Scalar() +
-                                   "' is unknown; the nearest known one is 'plans'");
-                }
-            }
-        }
-        return refused("it must hold one list, 'plans:'");
+    if (const std::string wrong = wrong_shape(root); !wrong.empty()) {
+        return refused(wrong);
     }
     std::vector<PlanDraft> drafts;
     for (const YAML::Node& node : root["plans"]) {
@@ -145,11 +151,11 @@ Result<std::vector<PlanDraft>, std::string> read_plans_file(const std::string& p
 }
 
 Result<void, std::string> load_plans_file(const std::string& path, PlanBook& book) {
-    auto drafts = read_plans_file(path);
+    const auto drafts = read_plans_file(path);
     if (!drafts) {
         return Unexpected{drafts.error()};
     }
-    const auto loaded = book.load(*std::move(drafts));
+    const auto loaded = book.load(*drafts);
     return loaded ? Result<void, std::string>{} : Unexpected{path + ": " + loaded.error().what + "."};
 }
 

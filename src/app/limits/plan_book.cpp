@@ -76,7 +76,7 @@ void PlanBook::swap_in(std::vector<Booked> plans, std::string file_error) {
     current_ = std::move(next);
 }
 
-Result<void, PlanError> PlanBook::load(std::vector<PlanDraft> drafts) {
+Result<void, PlanError> PlanBook::load(const std::vector<PlanDraft>& drafts) {
     const std::lock_guard lock{changes_};
     std::vector<Booked> plans;
     for (const PlanDraft& draft : drafts) {

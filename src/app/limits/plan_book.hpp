@@ -56,7 +56,7 @@ public:
 
     // Takes the plans of a file in place of those of the file before. Administrators' plans of other names
     // stay. On failure, which says what is wrong with which plan, the plans stay as they are.
-    Result<void, PlanError> load(std::vector<PlanDraft> drafts);
+    Result<void, PlanError> load(const std::vector<PlanDraft>& drafts);
 
     // Remembers that the file could not be taken, for whoever looks. The plans stay.
     void refuse_file(std::string why);
