@@ -9,6 +9,7 @@
 
 #include "support/cli_process.hpp"
 #include "support/postgres_fixture.hpp"
+#include "support/raw_http.hpp"
 #include "support/redis_fixture.hpp"
 #include "support/temp_folder.hpp"
 
@@ -17,6 +18,7 @@ namespace {
 
 using namespace std::chrono_literals;
 using ::testing::HasSubstr;
+using ::testing::MatchesRegex;
 
 class SharedLimits : public PostgresTest {
 protected:
@@ -88,6 +90,23 @@ TEST_F(SharedLimits, AreOneOnPostgresAndForSql) {
     EXPECT_EQ(ask(*connection, "select remaining from sluice.allow('user-1', 'safe', 2)"), "1");
     EXPECT_EQ(check(first, "safe", "2").ending.code, 4);
     EXPECT_EQ(check(second, "safe").ending.code, 0);
+}
+
+TEST_F(SharedLimits, ThatAnotherTransactionHoldsOpenNoOtherCheck) {
+    const CliServer server{{"--store", dsn(), "--plans", path_}, {{"SLUICE_LIMITS_DEADLINE", "3s"}}};
+    const auto connection = connect();
+    ask(*connection, "begin");
+    ask(*connection, "select allowed from sluice.allow('held', 'safe')");
+
+    const auto answered =
+        call(server.port(), "POST", "/api/v1/check/batch",
+             R"({"checks":[{"key":"held","plans":["safe"]},{"key":"free","plans":["safe"]},)"
+             R"({"key":"held","plans":["gold"]}]})");
+
+    EXPECT_THAT(answered.body,
+                MatchesRegex(".*\"reason\":\"FAIL_CLOSED\".*\"reason\":\"OK\".*\"reason\":\"OK\".*"));
+    ask(*connection, "rollback");
+    EXPECT_EQ(check(server, "safe", "3").ending.code, 0);
 }
 
 TEST_F(SharedLimits, OfChangedPlansReachSqlWithinMoments) {

@@ -289,6 +289,10 @@ std::vector<LimitService::Outcomes> LimitService::run(std::span<ErrandPtr> erran
     auto left = singles.begin();
     for (const ErrandPtr& errand : errands) {
         Outcomes& reply = replies.emplace_back();
+        if (errand->together && errand->is_over()) {
+            reply.emplace_back(Unexpected{LimitFault::Unavailable});
+            continue;
+        }
         if (errand->together) {
             std::vector<Check> all;
             for (const ResolvedCheck& check : errand->checks) {
