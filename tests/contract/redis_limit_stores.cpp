@@ -20,10 +20,13 @@ private:
 };
 
 LimitStoreKind kind(const std::string& name, const char* variable) {
-    return {name, [variable]() -> std::unique_ptr<LimitStoreUnderTest> {
+    constexpr std::uint64_t kRoundTrips = 20;  // RedisScriptDifferential has the long histories.
+    return {name,
+            [variable]() -> std::unique_ptr<LimitStoreUnderTest> {
                 const std::string address = redis_address(variable);
                 return address.empty() ? nullptr : std::make_unique<RedisUnderTest>(address);
-            }};
+            },
+            kRoundTrips};
 }
 
 INSTANTIATE_TEST_SUITE_P(Redis, LimitStoreContract,
