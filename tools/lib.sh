@@ -10,7 +10,7 @@ declare -rA package_groups=(
     [build]="g++ cmake ninja-build ccache mold libboost1.81-dev libboost-json1.81-dev librocksdb-dev
              libspdlog-dev libfmt-dev libcli11-dev libyaml-cpp-dev libssl-dev prometheus-cpp-dev libpq-dev
              libhiredis-dev"
-    [test]="libgtest-dev libgmock-dev librapidcheck-dev libbenchmark-dev curl strace
+    [test]="libgtest-dev libgmock-dev librapidcheck-dev libbenchmark-dev curl strace pkg-config
             postgresql-15 postgresql-server-dev-15 redis-server redis-sentinel openssl"
     [check]="clang-format clang-tidy shellcheck"
     [bench]="libbenchmark-dev wrk postgresql-15"

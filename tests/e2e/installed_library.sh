@@ -10,7 +10,8 @@ work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 # A build that was made for the sanitizers needs them in its users too; this one is not.
 cmake --install "$build" --prefix "$work/prefix" --component library >"$work/log"
-cmake -S "$source/examples" -B "$work/out" -DCMAKE_PREFIX_PATH="$work/prefix" -DCMAKE_BUILD_TYPE=Release >>"$work/log"
+cmake -G Ninja -S "$source/examples" -B "$work/out" -DCMAKE_PREFIX_PATH="$work/prefix" \
+    -DCMAKE_BUILD_TYPE=Release >>"$work/log"
 cmake --build "$work/out" >>"$work/log"
 "$work/out/guard_a_call"
 
