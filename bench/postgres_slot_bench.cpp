@@ -6,8 +6,9 @@
 //   postgres_slot_bench assign DSN SLOTS [OPTION...]  assigns SLOTS slots in batches of 256, prints the
 //   figures
 //
-// Options: config=NAME (default), weight=N (1), nodes=N (1), workers=N of each node (4), depth=N: no slot may
-// be nearer than this many windows, or the backlog is not there.
+// Options: config=NAME (default), weight=N (1), nodes=N (1), workers=N of each node (4), day=N: asks for a
+// time so many days after the usual one (0), depth=N: no slot may be nearer than this many windows, or the
+// backlog is not there.
 #include <atomic>
 #include <cstdlib>
 #include <map>
@@ -78,6 +79,7 @@ struct Work {
     Places weight = 1;
     std::size_t nodes = 1;
     std::size_t workers = 4;
+    Instant requested = kRequested;
     std::int64_t depth = 0;
 };
 
@@ -101,7 +103,7 @@ void run_worker(SlotStore& store, const Work& work, std::atomic<std::int64_t>& b
     while (batches.fetch_sub(1) > 0) {
         std::vector<SlotCommand> commands;
         for (std::size_t i = 0; i < kBatch; ++i) {
-            commands.emplace_back(AssignSlot{ids.next(), work.config, SlotAsk{kRequested, work.weight}});
+            commands.emplace_back(AssignSlot{ids.next(), work.config, SlotAsk{work.requested, work.weight}});
         }
         const auto start = std::chrono::steady_clock::now();
         check(store.execute(commands), work);
@@ -164,6 +166,7 @@ Work parse(int argc, char** argv) {
     work.weight = static_cast<Places>(number("weight", 1));
     work.nodes = number("nodes", 1);
     work.workers = number("workers", 4);
+    work.requested += std::chrono::days{number("day", 0)};
     work.depth = static_cast<std::int64_t>(number("depth", 0));
     return work;
 }

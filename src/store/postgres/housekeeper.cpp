@@ -12,11 +12,13 @@ constexpr std::chrono::minutes kTurn{1};
 constexpr Duration kGrace = std::chrono::hours{1};  // A request for the recent past is common.
 constexpr std::int64_t kRowsMax = 1000;             // Of one transaction.
 
+// The functions rely on it that, by the server's clock too, nothing younger goes.
 constexpr Statement kSweepFrontier{
     "sweep_frontier",
     "delete from rl_wndw_frontier_trk where (pool_nm, req_ts, wndw_end_ts) in"
     " (select pool_nm, req_ts, wndw_end_ts from rl_wndw_frontier_trk"
-    " where wndw_end_ts < sluice.from_ms($1) limit $2 for update skip locked)"};
+    " where wndw_end_ts < least(sluice.from_ms($1), clock_timestamp() - interval '1 hour')"
+    " limit $2 for update skip locked)"};
 
 // Few enough that nobody notices how long the pool is closed for them.
 constexpr std::int64_t kWindowsMax = 20;

@@ -47,19 +47,22 @@ create sequence sluice.slot_number cache 256;
 create table @tables@.rl_event_slot_dtl (
     wndw_slot_id      text collate "C" not null -- Unique because the sequence is; no query asks for it.
                       default lpad(to_hex(nextval('sluice.slot_number')), 16, '0'),
-    event_id          text collate "C" not null check (octet_length(event_id) between 1 and 255),
+    event_id          text collate "C" not null,
     req_ts            timestamptz not null,
     wndw_strt_ts      timestamptz not null,
     computed_sched_ts timestamptz not null,
     rl_wndw_config_id text collate "C" not null,
     creat_ts          timestamptz not null default clock_timestamp(),
     pool_nm           text collate "C" not null,
-    weight_ct         integer not null default 1 check (weight_ct >= 1),
+    weight_ct         integer not null default 1,
     max_delay_ms      bigint,
-    slot_state_cd     smallint not null default 1 check (slot_state_cd in (1, 2)), -- 2: cancelled
+    slot_state_cd     smallint not null default 1, -- 2: cancelled
     revision_no       integer not null default 0,
     since_ts          timestamptz not null default clock_timestamp(),
-    constraint rl_event_slot_dtl_iux primary key (event_id)
+    constraint rl_event_slot_dtl_iux primary key (event_id),
+    -- One, because the server reads each anew for every statement.
+    constraint rl_event_slot_dtl_ck check (octet_length(event_id) between 1 and 255 and weight_ct >= 1
+                                           and slot_state_cd in (1, 2))
 );
 create index rl_event_slot_dtl_i01x on @tables@.rl_event_slot_dtl (wndw_strt_ts);
 -- Rows come in the order of their creation, so that one entry for each run of pages finds them.
@@ -90,6 +93,7 @@ create table @tables@.rl_wndw_frontier_trk (
     wndw_end_ts timestamptz not null,
     creat_ts    timestamptz not null default clock_timestamp(),
     slot_ct_min bigint not null default 0,
+    run_strt_ts timestamptz, -- From there to this chunk, all have their counters; maybe from earlier on.
     constraint rl_wndw_frontier_trk_pk primary key (pool_nm, req_ts, wndw_end_ts)
 ) with (fillfactor = 70);
 -- A search passes over chunks that are full for it without leaving the index.

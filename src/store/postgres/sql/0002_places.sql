@@ -46,8 +46,11 @@ begin
     select a_pool, sluice.from_ms(a_chunk + number * size), 0
     from generate_series(0, windows - 1) as number
     on conflict do nothing;
-    insert into @tables@.rl_wndw_frontier_trk (pool_nm, req_ts, wndw_end_ts)
-    values (a_pool, sluice.from_ms(a_chunk), sluice.from_ms(a_chunk + windows * size))
+    insert into @tables@.rl_wndw_frontier_trk (pool_nm, req_ts, wndw_end_ts, run_strt_ts)
+    values (a_pool, sluice.from_ms(a_chunk), sluice.from_ms(a_chunk + windows * size),
+            coalesce((select f.run_strt_ts from @tables@.rl_wndw_frontier_trk f
+                      where f.pool_nm = a_pool and f.req_ts = sluice.from_ms(a_chunk - windows * size)),
+                     sluice.from_ms(a_chunk)))
     on conflict do nothing;
     return true;
 end
@@ -109,6 +112,17 @@ begin
 end
 $$;
 
+-- Writes down that all chunks from a_first to this one have their counters, so that the next search need not
+-- count them. If somebody holds the chunk, the next search will.
+create function sluice.note_run(a_pool text, a_chunk timestamptz, a_first timestamptz) returns void
+language sql as $$
+    update @tables@.rl_wndw_frontier_trk f set run_strt_ts = a_first
+    where (f.pool_nm, f.req_ts, f.wndw_end_ts) in (
+        select g.pool_nm, g.req_ts, g.wndw_end_ts from @tables@.rl_wndw_frontier_trk g
+        where g.pool_nm = a_pool and g.req_ts = a_chunk
+        for update skip locked)
+$$;
+
 -- The active version of a config, locked shared: a change waits until this transaction ends. What it says of
 -- its pool holds as long: windows are cut anew only by a change of the one config that uses them.
 create function sluice.enter_config(a_config text, out config_id text, out cap integer, out pool_nm text,
@@ -147,7 +161,10 @@ declare
     latest bigint;      -- The last millisecond that the event may have.
     last_window bigint;
     reach_end timestamptz;
+    -- Chunks that begin later are never swept: what was written of a run of them holds.
+    kept_from constant timestamptz := clock_timestamp() - interval '1 hour';
     position bigint;    -- The first chunk that was not looked at yet.
+    position_ts timestamptz;
     chunk record;
     gap bigint;
     held record;
@@ -172,16 +189,20 @@ begin
         busy := false;
         position := a_requested - a_requested % terms.chunk_ms;
         loop
+            position_ts := sluice.from_ms(position);
             -- The first chunk that may have room, unless one before it was not provisioned: that is empty. In
             -- it, the first window with room that nobody holds.
-            select c.req_ts, c.wndw_end_ts, sluice.to_ms(c.req_ts) as ms, c.is_next, w.wndw_strt_ts into chunk
-            from (select f.req_ts, f.wndw_end_ts,
-                         (select count(*) from @tables@.rl_wndw_frontier_trk g
-                          where g.pool_nm = terms.pool_nm and g.req_ts >= sluice.from_ms(position)
-                            and g.req_ts < f.req_ts) * terms.chunk_ms
-                             = sluice.to_ms(f.req_ts) - position as is_next
+            select c.req_ts, c.wndw_end_ts, c.run_strt_ts, sluice.to_ms(c.req_ts) as ms, c.is_next,
+                   w.wndw_strt_ts
+            into chunk
+            from (select f.req_ts, f.wndw_end_ts, f.run_strt_ts,
+                         case when f.run_strt_ts <= position_ts and position_ts > kept_from then true
+                              else (select count(*) from @tables@.rl_wndw_frontier_trk g
+                                    where g.pool_nm = terms.pool_nm and g.req_ts >= position_ts
+                                      and g.req_ts < f.req_ts) * terms.chunk_ms
+                                   = sluice.to_ms(f.req_ts) - position end as is_next
                   from @tables@.rl_wndw_frontier_trk f
-                  where f.pool_nm = terms.pool_nm and f.req_ts >= sluice.from_ms(position)
+                  where f.pool_nm = terms.pool_nm and f.req_ts >= position_ts
                     and f.slot_ct_min <= room
                   order by f.req_ts limit 1) as c
             left join lateral (
@@ -192,6 +213,10 @@ begin
                   and o.slot_ct <= case when o.wndw_strt_ts = first_strt then first_room else room end
                 order by o.wndw_strt_ts limit 1
                 for update skip locked) as w on true;
+            if chunk.is_next and position_ts > kept_from
+                and coalesce(chunk.run_strt_ts > position_ts, true) then
+                perform sluice.note_run(terms.pool_nm, chunk.req_ts, position_ts);
+            end if;
             if chunk.wndw_strt_ts is not null then
                 return sluice.draw_time(terms.config_id, terms.pool_nm,
                     sluice.to_ms(chunk.wndw_strt_ts), terms.size, a_requested, latest);

@@ -32,6 +32,9 @@ begin
         delete from sluice.slot_past h using gone where h.event_id = gone.event_id;
         delete from @tables@.rl_wndw_ct w where w.pool_nm = a_pool and w.wndw_strt_ts < removed_until;
         delete from @tables@.rl_wndw_frontier_trk f where f.pool_nm = a_pool and f.req_ts < removed_until;
+        -- The rest may be told of as if these were still there.
+        update @tables@.rl_wndw_frontier_trk f set run_strt_ts = null
+        where f.pool_nm = a_pool and f.run_strt_ts < removed_until;
         perform pg_notify('sluice', 'recut ' || a_pool); -- What nodes believe of its counters is old.
     end if;
     return removed;
