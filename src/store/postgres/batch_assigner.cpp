@@ -198,7 +198,7 @@ Result<BatchAssigner::Next, Failure> BatchAssigner::attempt(Group group, Search&
         return Unexpected{resolved.error()};
     }
     Random random = fresh_random();
-    std::optional<BatchAttempt::Report> report;
+    std::optional<AttemptReport> report;
     {
         BatchAttempt one{
             {parts_.mirror, random, parts_.world.clock.now(), bodies_, search.completeness, search.avoid},
@@ -251,7 +251,7 @@ Result<void, Failure> BatchAssigner::resolve_configs(Group group) {
     return {};
 }
 
-Result<void, Failure> BatchAssigner::follow_up(Group group, BatchAttempt::Report& report) {
+Result<void, Failure> BatchAssigner::follow_up(Group group, AttemptReport& report) {
     if (report.configs_changed) {
         parts_.configs.flush();
     }

@@ -56,7 +56,7 @@ private:
     // One attempt, and what follows from it. A failure has decided nothing of what it left undecided.
     Result<Next, Failure> attempt(Group group, Search& search);
     Result<void, Failure> resolve_configs(Group group);
-    Result<void, Failure> follow_up(Group group, BatchAttempt::Report& report);
+    Result<void, Failure> follow_up(Group group, AttemptReport& report);
 
     // Refuses those for whom every window within reach is truly full, and tells the mirror where it erred.
     // With AllOrNone each takes its place from those behind it.

@@ -1,9 +1,7 @@
 #include "store/postgres/batch_attempt.hpp"
 
 #include <algorithm>
-#include <limits>
 #include <set>
-#include <tuple>
 
 #include "app/slots/slot_errors.hpp"
 
@@ -24,75 +22,18 @@ constexpr Statement kFindSlots{"find_slots",
                                " from rl_event_slot_dtl d"
                                " join rl_event_wndw_config c on c.rl_wndw_config_id = d.rl_wndw_config_id"
                                " where d.event_id = any ($1)"};
-// Those that were planned come first: a group with several caps may leave windows with room for some of it in
-// front of the one that another needs, and a group of all or none needs every one. The others stand in for
-// those that are held.
-constexpr Statement kLockWindows{
-    "lock_windows",
-    "select sluice.to_ms(w.wndw_strt_ts), w.slot_ct from rl_wndw_ct w"
-    " where w.pool_nm = $1 and w.slot_ct <= $3"
-    " and w.wndw_strt_ts = any (array(select sluice.from_ms(ms) from unnest($2::bigint[]) as ms))"
-    " order by sluice.to_ms(w.wndw_strt_ts) <> all ($5::bigint[]), w.wndw_strt_ts"
-    " limit $4 for update skip locked"};
-constexpr Statement kSeeWindows{
-    "see_windows",
-    "select sluice.to_ms(w.wndw_strt_ts), w.slot_ct from rl_wndw_ct w where w.pool_nm = $1"
-    " and w.wndw_strt_ts = any (array(select sluice.from_ms(ms) from unnest($2::bigint[]) as ms))"};
 constexpr Statement kStoreSlots{
     "store_slots", "select " SLUICE_SLOT_COLUMNS
                    " from sluice.store_slots(sluice.from_ms($1), $2, $3, $4, $5, $6, $7, $8, $9) d"
                    " join rl_event_wndw_config c on c.rl_wndw_config_id = d.rl_wndw_config_id"};
 constexpr std::size_t kStatementsPerGroup = 4;  // Before those of each pool.
 
-// What a window may hold at most for one of these to fit.
-Places most_room(std::span<const PlacedAsk> asks) {
-    Places room = 0;
-    for (const auto& [policy, ask] : asks) {
-        room = std::max(room, policy.max_per_window - ask.weight);
-    }
-    return room;
-}
-
 Failure damaged(const char* what) { return {"XX001", std::string{"a row of "} + what + " is damaged"}; }
-
-std::map<WindowIndex, Places> counts_in(const Rows& rows, WindowGrid grid) {
-    std::map<WindowIndex, Places> counts;
-    for (std::size_t i = 0; i < rows.size(); ++i) {
-        const auto start = rows.number(i, 0);
-        const auto held = rows.number(i, 1);
-        if (start && held) {
-            counts.emplace(grid.index_of(Instant{Duration{*start}}), static_cast<Places>(*held));
-        }
-    }
-    return counts;
-}
 
 }  // namespace
 
-class BatchAttempt::LockedWindows final : public WindowCounts {
-public:
-    explicit LockedWindows(const std::map<WindowIndex, Places>& counts) : counts_{counts} {}
-
-    Places held(WindowIndex window) override {
-        const auto found = counts_.find(window);
-        return found == counts_.end() ? std::numeric_limits<Places>::max() : found->second;
-    }
-    std::optional<WindowIndex> earliest_holding_at_most(WindowRange range, Places held_max) override {
-        for (auto it = counts_.lower_bound(range.first); it != counts_.end() && it->first <= range.last;
-             ++it) {
-            if (it->second <= held_max) {
-                return it->first;
-            }
-        }
-        return std::nullopt;
-    }
-
-private:
-    const std::map<WindowIndex, Places>& counts_;
-};
-
-Result<BatchAttempt::Report, Failure> BatchAttempt::run(Connection& connection) {
-    Report report;
+Result<AttemptReport, Failure> BatchAttempt::run(Connection& connection) {
+    AttemptReport report;
     if (const auto claimed = claim_windows(); !claimed) {
         return Unexpected{claimed.error()};
     }
@@ -110,11 +51,9 @@ Result<BatchAttempt::Report, Failure> BatchAttempt::run(Connection& connection) 
     }
     std::size_t next = kStatementsPerGroup;
     for (auto& [pool, share] : shares_) {
-        read_windows(share, (*rows)[next], (*rows)[next + 1]);
-        look_for_missing(pool, share, report);
-        look_for_held(pool, share, report);
-        look_for_open(share);
-        next += 2;
+        share.read((*rows)[next], (*rows)[next + 1]);
+        share.tell(pool, report);
+        next += PoolShare::kStatements;
     }
     place_new();
     const bool stores =
@@ -126,35 +65,25 @@ Result<BatchAttempt::Report, Failure> BatchAttempt::run(Connection& connection) 
         }
     } else {
         // What was planned is in no window: the mirror must not learn it.
-        std::ranges::for_each(shares_, [](auto& share) { share.second.locked.clear(); });
+        std::ranges::for_each(shares_, [](auto& share) { share.second.forget_all(); });
     }
-    teach_mirror();
+    for (const auto& [pool, share] : shares_) {
+        share.teach(setting_.mirror, pool);
+    }
     return report;
 }
 
 Result<void, Failure> BatchAttempt::claim_windows() {
-    static const std::set<WindowIndex> kNone;
     for (Candidate* candidate : group_) {
-        const auto& ask = candidate->command->ask;
-        if (candidate->config == nullptr || ask.weight > candidate->config->terms.max_per_window) {
-            continue;
+        const ConfigRef& config = candidate->config;
+        if (config != nullptr && candidate->command->ask.weight <= config->terms.max_per_window) {
+            shares_[config->terms.pool].add(*candidate);
         }
-        PoolShare& share = shares_[candidate->config->terms.pool];
-        share.window_size = candidate->config->terms.window_size;
-        share.candidates.push_back(candidate);
-        share.asks.push_back({candidate->config->policy(), ask});
     }
     for (auto& [pool, share] : shares_) {
-        const auto busy = setting_.avoid.find(pool);
-        auto claim =
-            setting_.mirror.claim(pool, share.asks, busy == setting_.avoid.end() ? kNone : busy->second);
-        if (!claim) {
-            return Unexpected{Failure{"08006", claim.error().what, true}};
+        if (const auto claimed = share.claim(setting_.mirror, pool, setting_.avoid); !claimed) {
+            return Unexpected{Failure{"08006", claimed.error().what, true}};
         }
-        for (const std::size_t number : claim->unplaced) {
-            share.candidates[number]->believed_full = true;
-        }
-        share.claim.emplace(std::move(*claim));
     }
     return {};
 }
@@ -179,25 +108,7 @@ void BatchAttempt::queue_reading(Connection& connection) const {
     connection.queue(kActiveConfigs, Parameters{}.add(names));
     connection.queue(kFindSlots, Parameters{}.add(events));
     for (const auto& [pool, share] : shares_) {
-        const WindowGrid grid{share.window_size};
-        ArrayText windows;
-        ArrayText planned;
-        for (const WindowIndex window : share.claim->planned) {
-            windows.add(to_ms(grid.start_of(window)));
-            planned.add(to_ms(grid.start_of(window)));
-        }
-        for (const WindowIndex window : share.claim->spare) {
-            windows.add(to_ms(grid.start_of(window)));
-        }
-        // Seen first: a counter that another transaction makes in between must not look like one that it
-        // holds.
-        connection.queue(kSeeWindows, Parameters{}.add(pool.text()).add(windows));
-        connection.queue(kLockWindows, Parameters{}
-                                           .add(pool.text())
-                                           .add(windows)
-                                           .add(std::int64_t{most_room(share.asks)})
-                                           .add(static_cast<std::int64_t>(share.claim->planned.size()))
-                                           .add(planned));
+        share.queue_reading(connection, pool);
     }
 }
 
@@ -240,89 +151,6 @@ Result<void, Failure> BatchAttempt::answer_known(const Rows& slots) {
     return {};
 }
 
-void BatchAttempt::read_windows(PoolShare& share, const Rows& seen, const Rows& locked) {
-    const WindowGrid grid{share.window_size};
-    share.locked = counts_in(locked, grid);
-    share.seen = counts_in(seen, grid);
-    share.seen.insert(share.locked.begin(), share.locked.end());
-}
-
-void BatchAttempt::look_for_missing(const PoolName& pool, const PoolShare& share, Report& report) const {
-    const WindowGrid grid{share.window_size};
-    for (const WindowIndex window : share.claim->planned) {
-        if (!share.seen.contains(window)) {
-            report.missing[pool].push_back(to_ms(grid.start_of(window)));
-            report.needs_missing = true;
-        } else if (!share.locked.contains(window)) {
-            report.held_by_others = grid.start_of(window);
-        }
-    }
-    for (const WindowIndex window : share.claim->spare) {
-        if (!share.seen.contains(window)) {
-            report.missing[pool].push_back(to_ms(grid.start_of(window)));
-        }
-    }
-}
-
-// With fewer locks than asked for, every other window with room was held by somebody.
-void BatchAttempt::look_for_held(const PoolName& pool, const PoolShare& share, Report& report) {
-    if (share.locked.size() >= share.claim->planned.size()) {
-        return;
-    }
-    const Places room = most_room(share.asks);
-    for (const auto& [window, places] : share.seen) {
-        if (places <= room && !share.locked.contains(window)) {
-            report.busy[pool].insert(window);
-        }
-    }
-}
-
-void BatchAttempt::look_for_open(PoolShare& share) {
-    const auto& [planned, spare] = std::tie(share.claim->planned, share.claim->spare);
-    for (const WindowIndex window : planned) {
-        if (!share.seen.contains(window)) {
-            share.open.emplace(window, 0);
-        }
-    }
-    // Spare windows are tried in their order, until there are enough.
-    const bool all_tried = share.locked.size() < planned.size();
-    const auto last = std::ranges::find_if(spare.rbegin(), spare.rend(),
-                                           [&](WindowIndex window) { return share.locked.contains(window); });
-    for (const WindowIndex window : spare) {
-        const auto seen = share.seen.find(window);
-        const bool tried = all_tried || (last != spare.rend() && window <= *last);
-        if (seen == share.seen.end()) {
-            share.open.emplace(window, 0);
-        } else if (!tried) {
-            share.open.insert(*seen);
-        }
-    }
-}
-
-// The place of one candidate among the locked windows, if no other may lie before it.
-std::optional<Placement> BatchAttempt::place_one(const Candidate& candidate, PoolShare& share) {
-    const SlotPolicy policy = candidate.config->policy();
-    const SlotAsk& ask = candidate.command->ask;
-    while (share.candidates[share.next] != &candidate) {
-        ++share.next;
-    }
-    if (share.is_stalled) {
-        return std::nullopt;
-    }
-    // Without a plan all within reach was full, by this group's own plan, too; some of that did not come.
-    const auto plan = share.claim->plan[share.next];
-    const WindowIndex known_until =
-        plan ? std::max(*plan, share.claim->horizon) : std::numeric_limits<WindowIndex>::max();
-    LockedWindows windows{share.locked};
-    auto placement = place(policy, ask, windows, setting_.random);
-    LockedWindows unsure{share.open};
-    const auto before = find_window(policy, ask, unsure);
-    const bool jumps =
-        placement && ((before && *before < placement->window) || placement->window > known_until);
-    share.is_stalled = jumps || (!placement && before);
-    return share.is_stalled ? std::nullopt : placement;
-}
-
 void BatchAttempt::place_new() {
     for (Candidate* candidate : group_) {
         if (candidate->outcome) {
@@ -330,12 +158,10 @@ void BatchAttempt::place_new() {
         }
         const SlotPolicy policy = candidate->config->policy();
         const AssignSlot& command = *candidate->command;
-        PoolShare& share = shares_.at(candidate->config->terms.pool);
-        const auto placement = place_one(*candidate, share);
+        const auto placement = shares_.at(candidate->config->terms.pool).place(*candidate, setting_.random);
         if (!placement) {
             continue;
         }
-        share.locked.at(placement->window) += command.ask.weight;
         candidate->outcome = SlotOutcome{
             Granted{Slot{command.event_id, candidate->config->id, command.ask.requested,
                          policy.grid.start_of(placement->window), placement->scheduled, command.ask.weight,
@@ -401,9 +227,9 @@ Result<void, Failure> BatchAttempt::accept(const Rows& stored) {
     std::map<std::string, Granted, std::less<>> planned;
     for (Candidate* candidate : placed_) {
         planned.emplace(candidate->command->event_id.text(), **candidate->outcome);
-        auto& locked = shares_.at(candidate->config->terms.pool).locked;
-        locked.erase(WindowGrid{candidate->config->terms.window_size}.index_of(
-            (**candidate->outcome).slot.window_start));  // Not known any more: some were not counted.
+        // Some were not counted.
+        shares_.at(candidate->config->terms.pool)
+            .forget(candidate->config->policy().grid.index_of((**candidate->outcome).slot.window_start));
     }
     if (const auto answered = answer_known(stored); !answered) {
         return Unexpected{answered.error()};
@@ -415,15 +241,6 @@ Result<void, Failure> BatchAttempt::accept(const Rows& stored) {
         }
     }
     return {};
-}
-
-void BatchAttempt::teach_mirror() {
-    for (const auto& [pool, share] : shares_) {
-        for (const auto& [window, places] : share.seen) {
-            const auto locked = share.locked.find(window);
-            setting_.mirror.learn(pool, window, locked == share.locked.end() ? places : locked->second);
-        }
-    }
 }
 
 }  // namespace sluice::postgres

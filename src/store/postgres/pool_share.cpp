@@ -1,0 +1,224 @@
+#include "store/postgres/pool_share.hpp"
+
+#include <algorithm>
+#include <limits>
+#include <tuple>
+
+namespace sluice::postgres {
+namespace {
+
+// Those that were planned come first: a group with several caps may leave windows with room for some of it in
+// front of the one that another needs, and a group of all or none needs every one. The others stand in for
+// those that are held.
+constexpr Statement kLockWindows{
+    "lock_windows",
+    "select sluice.to_ms(w.wndw_strt_ts), w.slot_ct from rl_wndw_ct w"
+    " where w.pool_nm = $1 and w.slot_ct <= $3"
+    " and w.wndw_strt_ts = any (array(select sluice.from_ms(ms) from unnest($2::bigint[]) as ms))"
+    " order by sluice.to_ms(w.wndw_strt_ts) <> all ($5::bigint[]), w.wndw_strt_ts"
+    " limit $4 for update skip locked"};
+constexpr Statement kSeeWindows{
+    "see_windows",
+    "select sluice.to_ms(w.wndw_strt_ts), w.slot_ct from rl_wndw_ct w where w.pool_nm = $1"
+    " and w.wndw_strt_ts = any (array(select sluice.from_ms(ms) from unnest($2::bigint[]) as ms))"};
+constexpr WindowIndex kAhead = 100;
+
+// What a window may hold at most for one of these to fit.
+Places most_room(std::span<const PlacedAsk> asks) {
+    Places room = 0;
+    for (const auto& [policy, ask] : asks) {
+        room = std::max(room, policy.max_per_window - ask.weight);
+    }
+    return room;
+}
+
+std::map<WindowIndex, Places> counts_in(const Rows& rows, WindowGrid grid) {
+    std::map<WindowIndex, Places> counts;
+    for (std::size_t i = 0; i < rows.size(); ++i) {
+        const auto start = rows.number(i, 0);
+        const auto held = rows.number(i, 1);
+        if (start && held) {
+            counts.emplace(grid.index_of(Instant{Duration{*start}}), static_cast<Places>(*held));
+        }
+    }
+    return counts;
+}
+
+ArrayText starts_of(std::span<const WindowIndex> windows, WindowGrid grid) {
+    ArrayText starts;
+    for (const WindowIndex window : windows) {
+        starts.add(to_ms(grid.start_of(window)));
+    }
+    return starts;
+}
+
+}  // namespace
+
+class PoolShare::LockedWindows final : public WindowCounts {
+public:
+    explicit LockedWindows(const std::map<WindowIndex, Places>& counts) : counts_{counts} {}
+
+    Places held(WindowIndex window) override {
+        const auto found = counts_.find(window);
+        return found == counts_.end() ? std::numeric_limits<Places>::max() : found->second;
+    }
+    std::optional<WindowIndex> earliest_holding_at_most(WindowRange range, Places held_max) override {
+        for (auto it = counts_.lower_bound(range.first); it != counts_.end() && it->first <= range.last;
+             ++it) {
+            if (it->second <= held_max) {
+                return it->first;
+            }
+        }
+        return std::nullopt;
+    }
+
+private:
+    const std::map<WindowIndex, Places>& counts_;
+};
+
+void PoolShare::add(Candidate& candidate) {
+    window_size_ = candidate.config->terms.window_size;
+    candidates_.push_back(&candidate);
+    asks_.push_back({candidate.config->policy(), candidate.command->ask});
+}
+
+Result<void, StoreError> PoolShare::claim(WindowMirror& mirror, const PoolName& pool,
+                                          const BusyWindows& avoided) {
+    static const std::set<WindowIndex> kNone;
+    const auto busy = avoided.find(pool);
+    auto claim = mirror.claim(pool, asks_, busy == avoided.end() ? kNone : busy->second);
+    if (!claim) {
+        return Unexpected{claim.error()};
+    }
+    for (const std::size_t number : claim->unplaced) {
+        candidates_[number]->believed_full = true;
+    }
+    claim_.emplace(std::move(*claim));
+    return {};
+}
+
+WindowIndex PoolShare::beyond() const {
+    const auto& wanted = claim_->spare.empty() ? claim_->planned : claim_->spare;
+    return (wanted.empty() ? 0 : wanted.back()) + kAhead;
+}
+
+void PoolShare::queue_reading(Connection& connection, const PoolName& pool) const {
+    const WindowGrid grid{window_size_};
+    std::vector<WindowIndex> wanted = claim_->planned;
+    wanted.insert(wanted.end(), claim_->spare.begin(), claim_->spare.end());
+    const ArrayText tried = starts_of(wanted, grid);
+    wanted.push_back(beyond());
+    // Seen first: a counter that another transaction makes in between must not look like one that it holds.
+    connection.queue(kSeeWindows, Parameters{}.add(pool.text()).add(starts_of(wanted, grid)));
+    connection.queue(kLockWindows, Parameters{}
+                                       .add(pool.text())
+                                       .add(tried)
+                                       .add(std::int64_t{most_room(asks_)})
+                                       .add(static_cast<std::int64_t>(claim_->planned.size()))
+                                       .add(starts_of(claim_->planned, grid)));
+}
+
+void PoolShare::read(const Rows& seen, const Rows& locked) {
+    const WindowGrid grid{window_size_};
+    locked_ = counts_in(locked, grid);
+    seen_ = counts_in(seen, grid);
+    is_beyond_missing_ = seen_.erase(beyond()) == 0;
+    seen_.insert(locked_.begin(), locked_.end());
+    look_for_open();
+}
+
+void PoolShare::tell(const PoolName& pool, AttemptReport& report) const {
+    tell_missing(pool, report);
+    tell_held(pool, report);
+}
+
+void PoolShare::tell_missing(const PoolName& pool, AttemptReport& report) const {
+    const WindowGrid grid{window_size_};
+    for (const WindowIndex window : claim_->planned) {
+        if (!seen_.contains(window)) {
+            report.missing[pool].push_back(to_ms(grid.start_of(window)));
+            report.needs_missing = true;
+        } else if (!locked_.contains(window)) {
+            report.held_by_others = grid.start_of(window);
+        }
+    }
+    for (const WindowIndex window : claim_->spare) {
+        if (!seen_.contains(window)) {
+            report.missing[pool].push_back(to_ms(grid.start_of(window)));
+        }
+    }
+    if (is_beyond_missing_) {
+        report.missing[pool].push_back(to_ms(grid.start_of(beyond())));
+    }
+}
+
+// With fewer locks than asked for, every other window with room was held by somebody.
+void PoolShare::tell_held(const PoolName& pool, AttemptReport& report) const {
+    if (locked_.size() >= claim_->planned.size()) {
+        return;
+    }
+    const Places room = most_room(asks_);
+    for (const auto& [window, places] : seen_) {
+        if (places <= room && !locked_.contains(window)) {
+            report.busy[pool].insert(window);
+        }
+    }
+}
+
+void PoolShare::look_for_open() {
+    const auto& [planned, spare] = std::tie(claim_->planned, claim_->spare);
+    for (const WindowIndex window : planned) {
+        if (!seen_.contains(window)) {
+            open_.emplace(window, 0);
+        }
+    }
+    // Spare windows are tried in their order, until there are enough.
+    const bool all_tried = locked_.size() < planned.size();
+    const auto last = std::ranges::find_if(spare.rbegin(), spare.rend(),
+                                           [&](WindowIndex window) { return locked_.contains(window); });
+    for (const WindowIndex window : spare) {
+        const auto seen = seen_.find(window);
+        const bool tried = all_tried || (last != spare.rend() && window <= *last);
+        if (seen == seen_.end()) {
+            open_.emplace(window, 0);
+        } else if (!tried) {
+            open_.insert(*seen);
+        }
+    }
+}
+
+std::optional<Placement> PoolShare::place(const Candidate& candidate, Random& random) {
+    const SlotPolicy policy = candidate.config->policy();
+    const SlotAsk& ask = candidate.command->ask;
+    while (candidates_[next_] != &candidate) {
+        ++next_;
+    }
+    if (is_stalled_) {
+        return std::nullopt;
+    }
+    // Without a plan all within reach was full, by this group's own plan, too; some of that did not come.
+    const auto plan = claim_->plan[next_];
+    const WindowIndex known_until =
+        plan ? std::max(*plan, claim_->horizon) : std::numeric_limits<WindowIndex>::max();
+    LockedWindows windows{locked_};
+    auto placement = sluice::place(policy, ask, windows, random);
+    LockedWindows unsure{open_};
+    const auto before = find_window(policy, ask, unsure);
+    const bool jumps =
+        placement && ((before && *before < placement->window) || placement->window > known_until);
+    is_stalled_ = jumps || (!placement && before);
+    if (is_stalled_ || !placement) {
+        return std::nullopt;
+    }
+    locked_.at(placement->window) += ask.weight;
+    return placement;
+}
+
+void PoolShare::teach(WindowMirror& mirror, const PoolName& pool) const {
+    for (const auto& [window, places] : seen_) {
+        const auto locked = locked_.find(window);
+        mirror.learn(pool, window, locked == locked_.end() ? places : locked->second);
+    }
+}
+
+}  // namespace sluice::postgres
