@@ -31,7 +31,6 @@ rocksdb::ColumnFamilyOptions table_options(const std::shared_ptr<rocksdb::Cache>
     options.compression = rocksdb::kLZ4Compression;
     // Ids come in no order, so sorting new files into the old ones rewrites all of these: seldom, then.
     options.write_buffer_size = 32 * kMiB;
-    options.level0_file_num_compaction_trigger = 8;
     options.memtable_whole_key_filtering = true;
     options.memtable_prefix_bloom_size_ratio = 0.02;
     return options;
