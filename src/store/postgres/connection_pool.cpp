@@ -14,6 +14,7 @@ using std::chrono::milliseconds;
 constexpr const char* kComponent = "ConnectionPool";
 constexpr milliseconds kLongWait{1000};
 constexpr milliseconds kProbeEvery{1000};
+constexpr Backoff::Bounds kBackoff{milliseconds{50}, milliseconds{2000}};
 constexpr Statement kProbe{"sluice_probe", "select 1"};
 
 std::string in_milliseconds(std::chrono::steady_clock::duration time) {
@@ -35,7 +36,7 @@ ConnectionPool::ConnectionPool(PoolSettings settings, Log& log, PoolMetrics& met
     : settings_{std::move(settings)},
       log_{log},
       metrics_{metrics},
-      backoff_{std::random_device{}()},
+      backoff_{kBackoff, std::random_device{}()},
       retry_at_{Clock::now()},
       answered_at_{Clock::now() - 2 * kLately},
       thread_{[this](const std::stop_token& stop) { tend(stop); }} {

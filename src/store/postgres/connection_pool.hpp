@@ -9,8 +9,8 @@
 #include <optional>
 #include <thread>
 
+#include "base/backoff.hpp"
 #include "base/log.hpp"
-#include "store/postgres/backoff.hpp"
 #include "store/postgres/connection.hpp"
 
 namespace sluice::postgres {

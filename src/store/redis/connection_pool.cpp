@@ -8,18 +8,14 @@
 namespace sluice::redis {
 namespace {
 
-using std::chrono::milliseconds;
-
-constexpr milliseconds kPauseFirst{20};
-constexpr milliseconds kPauseMost{1000};
+constexpr Backoff::Bounds kBackoff{std::chrono::milliseconds{20}, std::chrono::milliseconds{1000}};
 
 }  // namespace
 
 ConnectionPool::ConnectionPool(Opener opener, std::size_t max)
     : opener_{std::move(opener)},
       max_{max},
-      pause_{kPauseFirst},
-      random_{std::random_device{}()},
+      backoff_{kBackoff, std::random_device{}()},
       thread_{[this](const std::stop_token& stop) { tend(stop); }} {
     assert(max_ >= 1);
 }
@@ -123,18 +119,11 @@ void ConnectionPool::open_one() {
         idle_.push_back(std::move(*opened));
         ++open_;
         was_open_ = true;
-        pause_ = kPauseFirst;
+        backoff_.reset();
     } else {
-        retry_at_ = Clock::now() + next_pause();
+        retry_at_ = Clock::now() + backoff_.next();
     }
     freed_.notify_all();
-}
-
-milliseconds ConnectionPool::next_pause() {
-    const milliseconds whole = pause_;
-    pause_ = std::min(pause_ * 2, kPauseMost);
-    const auto half = static_cast<std::uint64_t>(whole.count() / 2);
-    return milliseconds{whole.count() - static_cast<std::int64_t>(random_.below(half + 1))};
 }
 
 }  // namespace sluice::redis

@@ -8,7 +8,7 @@
 #include <thread>
 #include <vector>
 
-#include "base/random.hpp"
+#include "base/backoff.hpp"
 #include "store/redis/connection.hpp"
 
 namespace sluice::redis {
@@ -46,7 +46,6 @@ private:
     void tend(const std::stop_token& stop);
     [[nodiscard]] bool wants_one() const;  // With mutex_ held.
     void open_one();
-    [[nodiscard]] std::chrono::milliseconds next_pause();  // With mutex_ held.
 
     const Opener opener_;
     const std::size_t max_;
@@ -59,8 +58,7 @@ private:
     bool unreachable_ = false;  // The last attempt to open one failed.
     bool was_open_ = false;
     Clock::time_point retry_at_{};
-    std::chrono::milliseconds pause_;
-    Random random_;
+    Backoff backoff_;
     std::jthread thread_;
 };
 

@@ -1,26 +1,10 @@
 #include <gtest/gtest.h>
 
-#include "store/postgres/backoff.hpp"
 #include "store/postgres/connect_words_internal.hpp"
 #include "store/postgres/pipeline_internal.hpp"
 
 namespace sluice::postgres {
 namespace {
-
-TEST(PostgresBackoff, DoublesUpToTwoSecondsWithARandomHalfLeftOut) {
-    Backoff backoff{1};
-    auto whole = Backoff::kFirst;
-
-    for (int i = 0; i < 20; ++i) {
-        const auto wait = backoff.next();
-
-        EXPECT_GE(wait, whole / 2);
-        EXPECT_LE(wait, whole);
-        whole = std::min(whole * 2, Backoff::kMost);
-    }
-    backoff.reset();
-    EXPECT_LE(backoff.next(), Backoff::kFirst);
-}
 
 TEST(PostgresArrayText, QuotesEveryText) {
     EXPECT_EQ(ArrayText{}.text(), "{}");
