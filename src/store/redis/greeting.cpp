@@ -8,8 +8,6 @@ namespace {
 using Failed = Unexpected<std::string>;
 using Words = std::vector<std::string>;
 
-constexpr std::string_view kPolicyField = "maxmemory_policy:";
-
 // Says what went wrong.
 std::optional<std::string> authenticate(Connection& connection, const Greeting& greeting, Deadline deadline) {
     if (greeting.password.empty()) {
@@ -28,38 +26,48 @@ std::optional<std::string> authenticate(Connection& connection, const Greeting& 
     return reply->is_error() ? std::optional<std::string>{"refuses the user or the password"} : std::nullopt;
 }
 
-// The policy, or nothing: the server does not tell. CONFIG is often forbidden where INFO is not.
-std::optional<std::string> eviction_policy(Connection& connection, Deadline deadline) {
-    const auto config = connection.ask(Words{"CONFIG", "GET", "maxmemory-policy"}, deadline);
-    if (config && config->size() == 2) {
-        return std::string{config->at(1).text()};
+// What INFO says of a field. Empty: nothing.
+std::string_view fact(std::string_view info, std::string_view field) {
+    const std::string line = "\n" + std::string{field} + ":";
+    const std::size_t at = info.find(line);
+    if (at == std::string_view::npos) {
+        return {};
     }
-    const auto info = connection.ask(Words{"INFO", "memory"}, deadline);
-    const std::string_view text = info && !info->is_error() ? info->text() : std::string_view{};
-    const std::size_t field = text.find(kPolicyField);
-    if (field == std::string_view::npos) {
-        return std::nullopt;
-    }
-    const std::string_view rest = text.substr(field + kPolicyField.size());
-    return std::string{rest.substr(0, rest.find_first_of("\r\n"))};
+    const std::string_view rest = info.substr(at + line.size());
+    return rest.substr(0, rest.find_first_of("\r\n"));
 }
 
-std::optional<std::string> refuse_eviction(Connection& connection, Deadline deadline) {
-    const auto policy = eviction_policy(connection, deadline);
-    if (!policy) {
-        return "does not tell its maxmemory-policy (CONFIG GET and INFO are refused)";
-    }
-    if (*policy == "noeviction") {
+std::optional<std::string> refuse_eviction(std::string_view info) {
+    const std::string_view policy = fact(info, "maxmemory_policy");
+    if (policy == "noeviction") {
         return std::nullopt;
     }
-    return "has maxmemory-policy " + *policy +
+    return "has maxmemory-policy " + std::string{policy} +
            ", which forgets limits that are still running; set noeviction";
 }
 
-std::optional<std::string> refuse_replica(Connection& connection, Deadline deadline) {
-    const auto role = connection.ask(Words{"ROLE"}, deadline);
-    const bool is_master = role && role->size() > 0 && role->at(0).text() == "master";
-    return is_master ? std::nullopt : std::optional<std::string>{"is not a master"};
+// By what a server says of itself. What is charged at a replica is nowhere else; a node of a Cluster has only
+// some of the keys.
+std::optional<std::string> refuse_kind(std::string_view info, Wanted wanted) {
+    if (wanted == Wanted::Alone && fact(info, "cluster_enabled") == "1") {
+        return "is a node of a Cluster; an address that begins with redis+cluster:// stands for all of it";
+    }
+    if (wanted == Wanted::Limits || fact(info, "role") == "master") {
+        return std::nullopt;
+    }
+    return wanted == Wanted::Master
+               ? "is not a master"
+               : "is a replica; give its master's address, or redis+sentinel:// and its sentinels";
+}
+
+std::optional<std::string> refuse_by_info(Connection& connection, const Greeting& greeting, Wanted wanted,
+                                          Deadline deadline) {
+    const auto reply = connection.ask(Words{"INFO"}, deadline);
+    if (!reply || reply->is_error()) {
+        return "does not tell what it is (INFO is refused)";
+    }
+    auto problem = refuse_kind(reply->text(), wanted);
+    return problem || greeting.allow_eviction ? problem : refuse_eviction(reply->text());
 }
 
 // A server that wants a password refuses the first command without one. PING is answered by all others, also
@@ -81,11 +89,8 @@ std::optional<std::string> examine(Connection& connection, const Greeting& greet
     const Deadline deadline = std::chrono::steady_clock::now() + greeting.timeout;
     auto problem = authenticate(connection, greeting, deadline);
     problem = problem ? problem : refuse_stranger(connection, deadline);
-    if (!problem && wanted == Wanted::Master) {
-        problem = refuse_replica(connection, deadline);
-    }
-    if (!problem && wanted != Wanted::Anything && !greeting.allow_eviction) {
-        problem = refuse_eviction(connection, deadline);
+    if (!problem && wanted != Wanted::Anything) {
+        problem = refuse_by_info(connection, greeting, wanted, deadline);
     }
     return problem;
 }

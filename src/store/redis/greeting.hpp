@@ -15,8 +15,9 @@ struct Greeting {
 
 enum class Wanted : std::uint8_t {
     Anything,  // A sentinel, or a node to ask about a Cluster.
-    Limits,    // A server that keeps what it is given: it must not evict.
-    Master,    // The same, and at the moment a master.
+    Limits,    // A node of a Cluster that keeps what it is given: it must not evict.
+    Master,    // Whom sentinels name: the same, and at the moment a master.
+    Alone,     // A master that no Cluster has a part in.
 };
 
 // Connects, gives the password and looks whether the server is what is wanted. An error is one sentence that

@@ -97,7 +97,7 @@ private:
 OpenedRoutes open_single_route(const Endpoint& server, const Greeting& greeting,
                                std::size_t connections_max) {
     return opened(std::make_unique<OneMasterRoute>(
-        [server, greeting] { return greet(server, greeting, Wanted::Limits); }, connections_max));
+        [server, greeting] { return greet(server, greeting, Wanted::Alone); }, connections_max));
 }
 
 OpenedRoutes open_sentinel_route(const RedisAddress& address, const Greeting& greeting,

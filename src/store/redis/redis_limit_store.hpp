@@ -34,8 +34,10 @@ struct RedisOptions {
 // Redis too, as many as it holds: put_override never says Full. A hash that another version wrote gets its
 // checks LimitFault::Unavailable, and no others.
 //
-// Connects, and fails with one sentence if that is not possible, if the server refuses the password or may
-// evict keys. Afterwards connections that are lost are made again in the background.
+// Connects, and fails with one sentence if that is not possible, if the server refuses the password, may
+// evict keys, or is a replica or a node of a Cluster where the address names one server. Afterwards
+// connections that are lost are made again in the background. A server that has become a replica answers
+// nothing: LimitFault::Unavailable.
 Result<std::unique_ptr<LimitStore>, std::string> open_redis_limit_store(const RedisOptions& options);
 
 }  // namespace sluice

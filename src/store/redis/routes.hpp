@@ -31,6 +31,7 @@ public:
 
 // All fail with one sentence if they cannot connect.
 using OpenedRoutes = Result<std::unique_ptr<Routes>, std::string>;
+// Refuses a node of a Cluster, and a replica.
 OpenedRoutes open_single_route(const Endpoint& server, const Greeting& greeting, std::size_t connections_max);
 // Follows the master that the sentinels name.
 OpenedRoutes open_sentinel_route(const RedisAddress& address, const Greeting& greeting,

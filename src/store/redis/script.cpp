@@ -26,7 +26,10 @@ std::string sha1_in_hex(std::string_view text) {
 
 ScriptTime server_time() { return {server_time_lua()}; }
 
-Script::Script(const ScriptTime& time) : text_{time.lua} {
+// The first line makes Redis refuse the whole script on a replica, where otherwise what needs no write, a
+// denial or a peek, would be answered from a state that may be old.
+Script::Script(const ScriptTime& time) : text_{"#!lua\n"} {
+    text_.append(time.lua);
     for (const std::string_view part : limit_script_parts()) {
         text_.append(part);
     }
