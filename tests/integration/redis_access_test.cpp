@@ -1,19 +1,14 @@
-#include <array>
+#include "support/redis_access.hpp"
 
 #include <arpa/inet.h>
 #include <gmock/gmock.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
-#include "support/limit_words.hpp"
-#include "support/redis_fixture.hpp"
 #include "support/temp_folder.hpp"
 
 namespace sluice::test {
 namespace {
-
-const Plan kGold = plan("gold", bucket(10, 1, 1h));
-const std::array kGoldOnly{&kGold};
 
 // Passwords, users, TLS and eviction, on a server that only this test uses.
 class RedisAccess : public testing::Test {
@@ -29,17 +24,6 @@ protected:
     }
     std::string host_and_port() { return own().address().substr(std::string{"redis://"}.size()); }
     RawRedis& raw() { return own(), *raw_; }
-
-    static std::string refusal(const RedisOptions& options) {
-        const auto opened = open_redis_limit_store(options);
-        return opened ? "it was not refused" : opened.error();
-    }
-    static Tokens left_after_one(const RedisOptions& options) {
-        const Check check{"k", kGoldOnly, 1};
-        CheckOutcome outcome = Verdict{};
-        open_limits(options)->take({&check, 1}, {&outcome, 1});
-        return outcome->remaining;
-    }
 
 private:
     std::unique_ptr<OwnRedis> own_;
@@ -66,12 +50,20 @@ TEST_F(RedisAccess, GivesThePasswordAndNeverShowsIt) {
 }
 
 TEST_F(RedisAccess, ComesAsAUserWhoMayDoNoMoreThanItNeeds) {
-    raw().ask({"ACL", "SETUSER", "sluice", "on", ">hush", "~rate_limiter:*", "+evalsha", "+script|load",
-               "+hmget", "+hset", "+hdel", "+exists", "+pexpireat", "+time", "+ping", "+info"});
+    raw().ask(modest_user());
 
     EXPECT_EQ(left_after_one(patient("redis://sluice:hush@" + host_and_port())), 9);
     EXPECT_THAT(refusal(patient("redis://nobody:hush@" + host_and_port())),
                 testing::HasSubstr("refuses the user or the password"));
+}
+
+TEST_F(RedisAccess, RefusesAReplicaAndSaysWhichAddressToGive) {
+    raw().ask({"REPLICAOF", "127.0.0.1", "1"});
+
+    EXPECT_THAT(refusal(patient(own().address())),
+                testing::AllOf(testing::HasSubstr("is a replica"), testing::HasSubstr("redis+sentinel://")));
+    raw().ask({"REPLICAOF", "NO", "ONE"});
+    EXPECT_EQ(left_after_one(patient(own().address())), 9);
 }
 
 TEST_F(RedisAccess, RefusesAServerThatMayEvictUnlessTold) {
@@ -103,8 +95,7 @@ std::uint16_t free_port() {
 TEST_F(RedisAccess, SpeaksTlsToWhomItMayBelieve) {
     const TempFolder folder;
     const std::string files = folder / "";
-    run_command("cd " + files + " && openssl req -x509 -newkey rsa:2048 -nodes -days 2 -subj /CN=localhost" +
-                " -addext subjectAltName=DNS:localhost -keyout key.pem -out cert.pem 2>&1");
+    make_certificate(files, "DNS:localhost");
     const std::string port = std::to_string(free_port());
     const auto set =
         raw().ask({"CONFIG", "SET", "tls-cert-file", files + "cert.pem", "tls-key-file", files + "key.pem",

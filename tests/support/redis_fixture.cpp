@@ -5,6 +5,7 @@
 #include <cstdlib>
 #include <filesystem>
 #include <stdexcept>
+#include <thread>
 
 namespace sluice::test {
 namespace {
@@ -24,11 +25,6 @@ T good(Result<T, std::string> result) {
         throw std::runtime_error{result.error()};
     }
     return std::move(result).value();
-}
-
-std::string services(const std::string& state, const std::string& arguments) {
-    return run_command("SLUICE_SERVICES=" + state + " " + SLUICE_SERVICES_TOOL + " " + arguments +
-                       " 2>/dev/null");
 }
 
 }  // namespace
@@ -98,6 +94,39 @@ redis::Endpoint RawRedis::server_of(const std::string& address) {
             static_cast<std::uint16_t>(std::stoi(std::string{master.at(1).text()}))};
 }
 
+// slave0:ip=127.0.0.1,port=10001,state=online,...
+redis::Endpoint replica_of(RawRedis& master) {
+    const std::string facts = master.info("replication", "slave0");
+    return {"127.0.0.1", static_cast<std::uint16_t>(std::stoi(facts.substr(facts.find("port=") + 5)))};
+}
+
+CheckOutcome take(LimitStore& store, std::string_view key, std::span<const Plan* const> plans, Tokens cost) {
+    const Check check{key, plans, cost};
+    CheckOutcome outcome = Verdict{};
+    store.take({&check, 1}, {&outcome, 1});
+    return outcome;
+}
+
+CheckOutcome take_at_last(LimitStore& store, std::string_view key, std::span<const Plan* const> plans,
+                          Tokens cost) {
+    CheckOutcome outcome = Unexpected{LimitFault::Unavailable};
+    await([&] {
+        outcome = take(store, key, plans, cost);
+        return outcome.has_value();
+    });
+    return outcome;
+}
+
+void await(const std::function<bool()>& reached) {
+    const auto deadline = std::chrono::steady_clock::now() + seconds{60};
+    while (!reached()) {
+        if (std::chrono::steady_clock::now() > deadline) {
+            throw std::runtime_error{"what the test waits for does not come"};
+        }
+        std::this_thread::sleep_for(std::chrono::milliseconds{1});  // Between two looks.
+    }
+}
+
 void flush(const std::string& address) {
     const auto parsed = good(redis::parse_redis_address(address));
     if (parsed.deployment == redis::Deployment::Cluster) {
@@ -109,21 +138,23 @@ void flush(const std::string& address) {
     }
 }
 
-OwnRedis::OwnRedis(std::string service) : service_{std::move(service)} {
+OwnRedis::OwnRedis(std::string service, const std::string& certificate_folder)
+    : service_{std::move(service)} {
     std::string state = (std::filesystem::temp_directory_path() / "sluice-own-redis-XXXXXX").string();
     if (::mkdtemp(state.data()) == nullptr) {
         throw std::runtime_error{"cannot make a folder for Redis"};
     }
     state_ = state;
-    services(state_, "up " + service_);
-    const auto line = services(state_, "env " + service_);
+    environment_ = "SLUICE_SERVICES=" + state + " SLUICE_SERVICES_TLS=" + certificate_folder + " ";
+    services("up");
+    const auto line = services("env");
     address_ = line.substr(line.find('=') + 1);
     address_.erase(address_.find_last_not_of('\n') + 1);
 }
 
 OwnRedis::~OwnRedis() {
     try {
-        services(state_, "down " + service_);
+        services("down");
     } catch (const std::exception& problem) {
         ADD_FAILURE() << problem.what();
     }
@@ -131,8 +162,17 @@ OwnRedis::~OwnRedis() {
     std::filesystem::remove_all(state_, ignored);
 }
 
-void OwnRedis::kill() { services(state_, "kill " + service_); }
+std::string OwnRedis::services(const std::string& command) const {
+    return run_command(environment_ + SLUICE_SERVICES_TOOL + " " + command + " " + service_ + " 2>/dev/null");
+}
 
-void OwnRedis::revive() { services(state_, "revive " + service_); }
+void OwnRedis::kill() { services("kill"); }
+
+void OwnRedis::revive() { services("revive"); }
+
+void make_certificate(const std::string& folder, const std::string& name) {
+    run_command("cd " + folder + " && openssl req -x509 -newkey rsa:2048 -nodes -days 2 -subj /CN=sluice" +
+                " -addext subjectAltName=" + name + " -keyout key.pem -out cert.pem 2>&1");
+}
 
 }  // namespace sluice::test

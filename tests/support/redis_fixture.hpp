@@ -1,6 +1,8 @@
 #pragma once
 
+#include <functional>
 #include <memory>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -45,6 +47,7 @@ public:
     std::int64_t integer(const std::vector<std::string>& words) { return ask(words).integer(); }
     // Of `INFO section`.
     std::string info(const std::string& section, const std::string& field);
+    pid_t process() { return std::stoi(info("server", "process_id")); }
     [[nodiscard]] const redis::Endpoint& server() const { return connection_->endpoint(); }
 
     static redis::Endpoint server_of(const std::string& address);
@@ -53,6 +56,17 @@ private:
     std::unique_ptr<redis::Connection> connection_;
 };
 
+// The replica that a master knows first.
+redis::Endpoint replica_of(RawRedis& master);
+
+CheckOutcome take(LimitStore& store, std::string_view key, std::span<const Plan* const> plans,
+                  Tokens cost = 1);
+// Asks until it gets an answer; the patience of a test on a busy machine.
+CheckOutcome take_at_last(LimitStore& store, std::string_view key, std::span<const Plan* const> plans,
+                          Tokens cost = 1);
+// Waits until it is so; throws after a minute.
+void await(const std::function<bool()>& reached);
+
 // Forgets everything, on all servers of an address.
 void flush(const std::string& address);
 
@@ -60,7 +74,8 @@ void flush(const std::string& address);
 // tools/services.
 class OwnRedis {
 public:
-    explicit OwnRedis(std::string service);
+    // With a folder of make_certificate() they speak TLS, and nothing else.
+    explicit OwnRedis(std::string service, const std::string& certificate_folder = "");
     ~OwnRedis();
     OwnRedis(const OwnRedis&) = delete;
     OwnRedis& operator=(const OwnRedis&) = delete;
@@ -71,10 +86,16 @@ public:
     void revive();
 
 private:
+    std::string services(const std::string& command) const;
+
     std::string service_;
+    std::string environment_;
     std::string state_;
     std::string address_;
 };
+
+// A key and a certificate that vouches for itself, in key.pem and cert.pem: "DNS:localhost", "IP:127.0.0.1".
+void make_certificate(const std::string& folder, const std::string& name);
 
 // A command of the shell that must succeed; what it printed.
 std::string run_command(const std::string& command);

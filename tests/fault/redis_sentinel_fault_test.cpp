@@ -1,0 +1,97 @@
+#include <csignal>
+
+#include <gmock/gmock.h>
+
+#include "support/redis_load.hpp"
+
+namespace sluice::test {
+namespace {
+
+class RedisSentinelFault : public testing::Test {
+protected:
+    void SetUp() override { SLUICE_NEEDS_REDIS("SLUICE_TEST_REDIS_SENTINEL"); }
+};
+
+RedisOptions brief(const std::string& address) {
+    RedisOptions options = patient(address);
+    options.timeout = 500ms;
+    return options;
+}
+
+TEST_F(RedisSentinelFault, FollowsTheMasterAfterAKill) {
+    const OwnRedis own{"redis-sentinel"};
+    const auto store = open_limits(brief(own.address()));
+    ASSERT_TRUE(take_at_last(*store, "k", kHotOnly, 15'000));
+    RawRedis master{own.address()};
+    // WAIT speaks of the writes of its own connection, and of all that came before.
+    master.ask({"SET", "marker", "1"});
+    ASSERT_EQ(master.integer({"WAIT", "1", "30000"}), 1);
+
+    ::kill(master.process(), SIGKILL);
+    const CheckOutcome after = take_at_last(*store, "k", kHotOnly, 4'000);
+
+    ASSERT_TRUE(after);
+    EXPECT_EQ(after->remaining, 1'000) << "what had reached the replica is still charged";
+    EXPECT_FALSE(take(*store, "k", kHotOnly, 1'001)->allowed);
+}
+
+// Replication is asynchronous: how much a failover forgets is measured here, and printed.
+TEST_F(RedisSentinelFault, AdmitsNoMoreThanIsLeftAndWhatReplicationHasLost) {
+    const OwnRedis own{"redis-sentinel"};
+    const auto one = open_limits(brief(own.address()));
+    const auto other = open_limits(brief(own.address()));
+    const pid_t master = RawRedis{own.address()}.process();
+
+    const Tokens lost = lost_by_failover({one.get(), other.get()}, "k", [&] { ::kill(master, SIGKILL); });
+
+    RecordProperty("lost", std::to_string(lost));
+}
+
+// The worst case: a replica that stands still, behind more than the kernel keeps for it, gets none of what is
+// charged; all of it is admitted once more, and no more than that.
+TEST_F(RedisSentinelFault, AReplicaThatLagsForgetsAllThatItHasNotHeardOf) {
+    const OwnRedis own{"redis-sentinel"};
+    const auto store = open_limits(brief(own.address()));
+    RawRedis master{own.address()};
+    const pid_t replica = RawRedis{replica_of(master)}.process();
+    ::kill(replica, SIGSTOP);
+    for (int i = 0; i < 64; ++i) {
+        master.ask({"SET", "filling", std::string(1'000'000, 'x')});
+    }
+
+    const Tokens lost = lost_by_failover({store.get()}, "k", [&] {
+        ::kill(master.process(), SIGKILL);
+        ::kill(replica, SIGCONT);
+    });
+
+    RecordProperty("lost", std::to_string(lost));
+    EXPECT_GE(lost, 2'000);
+}
+
+TEST_F(RedisSentinelFault, FollowsAMasterThatIsReplacedUnderLoad) {
+    const OwnRedis own{"redis-sentinel"};
+    RedisOptions options = patient(own.address());
+    options.timeout = 2s;
+    const auto store = open_limits(options);
+    const redis::Endpoint before = RawRedis::server_of(own.address());
+    RawRedis sentinel{redis::parse_redis_address(own.address())->nodes[0]};
+    ASSERT_EQ(sentinel.text({"SENTINEL", "FAILOVER", "main"}), "OK");
+
+    std::atomic<Tokens> answered{0};
+    const auto deadline = std::chrono::steady_clock::now() + 60s;
+    while (RawRedis::server_of(own.address()) == before && std::chrono::steady_clock::now() < deadline) {
+        answered += take(*store, "k", kHotOnly).has_value() ? 1 : 0;
+    }
+    RawRedis now{own.address()};
+    ASSERT_NE(now.server(), before);
+    EXPECT_GT(answered.load(), 0);
+    // The old master goes on for seconds as if nothing had happened; checks must not stay there.
+    while (now.integer({"EXISTS", "rate_limiter:hot:{other}"}) == 0 &&
+           std::chrono::steady_clock::now() < deadline) {
+        ASSERT_TRUE(take_at_last(*store, "other", kHotOnly));
+    }
+    EXPECT_LT(std::chrono::steady_clock::now(), deadline);
+}
+
+}  // namespace
+}  // namespace sluice::test
