@@ -1,19 +1,6 @@
 -- sliding_window and concurrency. Field `s`: for each charge its moment (int64) and cost (uint16), for each
 -- lease also its id (int64); oldest first. The window, or how long a lease lasts, is `a`. The newest stays
 -- when all of it was given back, with a cost of 0: it tells how far time had come.
-local function read_list(link, bytes, format, size)
-    local position = 1
-    for i = 1, #bytes / size do
-        local id
-        link.at[i], link.held[i], id, position = unpacked(format, bytes, position)
-        if position then
-            link.id[i] = id
-        else
-            position = id -- A charge has no id: what came third is the position.
-        end
-    end
-end
-
 local function empty_list(link)
     link.at, link.held, link.id = {}, {}, {}
 end
@@ -90,62 +77,48 @@ local function idle_list(link)
     return count == 0 and 0 or link.at[count] + link.a
 end
 
-rules.l = {
-    version = 'l1',
-    fresh = empty_list,
-    read = function(link, bytes)
-        empty_list(link)
-        read_list(link, bytes, '>i8I2', 10)
-    end,
-    write = function(link)
-        local parts = {}
-        for i = 1, #link.at do
-            parts[i] = pack('>i8I2', link.at[i], link.held[i])
-        end
-        return table.concat(parts)
-    end,
-    look = look_list,
-    charge = function(link)
-        local seen, first = reached_by(link)
-        drop_gone(link, first)
-        local count = #link.at
-        if count > 0 and (link.at[count] == seen or link.held[count] == 0) then
-            link.at[count], link.held[count] = seen, link.held[count] + link.cost
-        else
-            link.at[count + 1], link.held[count + 1] = seen, link.cost
-        end
-    end,
-    refund = refund_list,
-    idle = idle_list,
-}
+-- What both have in common. charge() gets how many entries are left, and time as the list has seen it.
+local function list_rule(version, format, size, charge)
+    local rule = {version = version, fresh = empty_list, look = look_list, refund = refund_list, idle = idle_list}
 
-rules.p = {
-    version = 'p1',
-    fresh = empty_list,
-    read = function(link, bytes)
+    function rule.read(link, bytes)
         empty_list(link)
-        read_list(link, bytes, '>i8I2i8', 18)
-    end,
-    write = function(link)
+        for i = 1, #bytes / size do
+            -- A charge has no id: what comes third is then the position behind it, and of no use.
+            link.at[i], link.held[i], link.id[i] = unpacked(format, bytes, 1 + (i - 1) * size)
+        end
+    end
+
+    function rule.write(link)
         local parts = {}
         for i = 1, #link.at do
-            parts[i] = pack('>i8I2i8', link.at[i], link.held[i], link.id[i])
+            parts[i] = pack(format, link.at[i], link.held[i], link.id[i])
         end
         return table.concat(parts)
-    end,
-    look = look_list,
-    charge = function(link, lease)
+    end
+
+    function rule.charge(link, lease)
         local seen, first = reached_by(link)
         drop_gone(link, first)
-        local count = #link.at
-        if count == 0 or link.held[count] > 0 then
-            count = count + 1
-        end
-        link.at[count], link.held[count], link.id[count] = seen, link.cost, lease
-    end,
-    refund = refund_list,
-    idle = idle_list,
-}
+        charge(link, #link.at, seen, lease)
+    end
+    return rule
+end
+
+rules.l = list_rule('l1', '>i8I2', 10, function(link, count, seen)
+    if count > 0 and (link.at[count] == seen or link.held[count] == 0) then
+        link.at[count], link.held[count] = seen, link.held[count] + link.cost
+    else
+        link.at[count + 1], link.held[count + 1] = seen, link.cost
+    end
+end)
+
+rules.p = list_rule('p1', '>i8I2i8', 18, function(link, count, seen, lease)
+    if count == 0 or link.held[count] > 0 then
+        count = count + 1
+    end
+    link.at[count], link.held[count], link.id[count] = seen, link.cost, lease
+end)
 
 -- Whether the lease was held.
 local function release_lease(link, lease)
