@@ -1,30 +1,15 @@
 #pragma once
 
 #include "support/door_fixture.hpp"
+#include "support/plan_drafts.hpp"
 
 namespace sluice::test {
 
-// A door with plans: "gold" (3, one a second), "daily" (10), "strict" (fails closed), "near" (fails locally),
-// "tried" (shadow mode) and "jobs" (two leases).
+// A door with plans of every kind; "jobs" gives two leases.
 class LimitDoor : public DoorFixture {
 protected:
     explicit LimitDoor(const LimitServiceOptions& options = {}) : DoorFixture{{}, {}, options} {
-        EXPECT_TRUE(plans_.load({
-            {.name = "gold", .algorithm = "token_bucket", .capacity = 3, .refill = "1/s"},
-            {.name = "daily", .algorithm = "fixed_window", .capacity = 10, .window = "day"},
-            {.name = "strict",
-             .algorithm = "token_bucket",
-             .capacity = 3,
-             .refill = "1/s",
-             .on_store_failure = "closed"},
-            {.name = "near",
-             .algorithm = "token_bucket",
-             .capacity = 2,
-             .refill = "1/s",
-             .on_store_failure = "local"},
-            {.name = "tried", .algorithm = "token_bucket", .capacity = 1, .refill = "1/s", .shadow = true},
-            {.name = "jobs", .algorithm = "concurrency", .capacity = 2, .window = "PT1M"},
-        }));
+        EXPECT_TRUE(plans_.load(plans_of_every_kind("jobs", 2)));
     }
 
     HttpAnswer check(const std::string& key, const std::string& plans, const std::string& more = "") const {

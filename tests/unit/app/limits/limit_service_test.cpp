@@ -10,6 +10,7 @@
 #include "support/gate.hpp"
 #include "support/hand_moment_clock.hpp"
 #include "support/limit_words.hpp"
+#include "support/plan_drafts.hpp"
 #include "support/recording_log.hpp"
 
 namespace sluice::test {
@@ -17,27 +18,11 @@ namespace {
 
 using Names = std::vector<std::string_view>;
 
-// A service over a memory store whose clock stands still. "gold" and "daily" fail open, "strict" closed,
-// "near" locally; "tried" is in shadow mode; "places" gives leases.
+// A service with plans of every kind, over a memory store whose clock stands still. "places" gives one lease.
 class LimitServiceTest : public ::testing::TestWithParam<StoreCalls> {
 protected:
     LimitServiceTest() {
-        EXPECT_TRUE(book_.load({
-            {.name = "gold", .algorithm = "token_bucket", .capacity = 3, .refill = "1/s"},
-            {.name = "daily", .algorithm = "fixed_window", .capacity = 10, .window = "PT24H"},
-            {.name = "strict",
-             .algorithm = "token_bucket",
-             .capacity = 3,
-             .refill = "1/s",
-             .on_store_failure = "closed"},
-            {.name = "near",
-             .algorithm = "token_bucket",
-             .capacity = 2,
-             .refill = "1/s",
-             .on_store_failure = "local"},
-            {.name = "tried", .algorithm = "token_bucket", .capacity = 1, .refill = "1/s", .shadow = true},
-            {.name = "places", .algorithm = "concurrency", .capacity = 1, .window = "PT1M"},
-        }));
+        EXPECT_TRUE(book_.load(plans_of_every_kind("places", 1)));
         options_.calls = GetParam();
         options_.deadline = 5s;  // Long: tests that need it short set it.
         open();
