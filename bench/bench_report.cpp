@@ -150,10 +150,23 @@ constexpr Bar kBars[] = {
      Sense::Shown, 0},
     {"CPU per check: limits, two threads by one, 1M keys", "limits.uniform-2", "limits.uniform", "cpu_us",
      Sense::Shown, 0},
+    {"limits on Redis by their script in redis-benchmark", "limits.redis-open", "script.redis-open", "rate",
+     Sense::AtLeast, 0.85},
+    {"that script by the smallest token bucket", "script.redis-open", "smallest.redis-open", "rate",
+     Sense::AtLeast, 0.7},
+    {"limits on Redis by their script, denied", "limits.redis-tight", "script.redis-tight", "rate",
+     Sense::Shown, 0},
+    {"that script by the smallest, denied", "script.redis-tight", "smallest.redis-tight", "rate",
+     Sense::Shown, 0},
     {"limits, admitted by allowed", "limits.tight", nullptr, "accuracy", Sense::AtLeast, 0.999},
     {"limits, admitted by allowed, at most", "limits.tight", nullptr, "accuracy", Sense::AtMost, 1.001},
     {"throttlecrab, admitted by allowed", "throttlecrab.tight", nullptr, "accuracy", Sense::Shown, 0},
     {"governor, admitted by allowed", "governor.tight", nullptr, "accuracy", Sense::Shown, 0},
+    {"limits on Redis, admitted by allowed", "limits.redis-tight", nullptr, "accuracy", Sense::AtLeast, 0.99},
+    {"limits on Redis, admitted by allowed, at most", "limits.redis-tight", nullptr, "accuracy",
+     Sense::AtMost, 1.001},
+    {"smallest token bucket, admitted by allowed", "smallest.redis-tight", nullptr, "accuracy", Sense::Shown,
+     0},
 };
 
 // Nothing when this run did not measure it.
@@ -202,19 +215,22 @@ std::string cell(const Samples& samples, const std::string& subject, const char*
 }
 
 void print_subjects(const Samples& samples) {
-    fmt::print("\n{:<20}{:>12}{:>12}{:>12}{:>12}{:>11}{:>11}{:>10}\n", "", "ops/s min", "median", "max",
-               "CPU us/op", "p50 us", "p99 us", "MB");
+    fmt::print("\n{:<20}{:>12}{:>12}{:>12}{:>10}{:>12}{:>11}{:>11}{:>10}\n", "", "ops/s min", "median", "max",
+               "accuracy", "CPU us/op", "p50 us", "p99 us", "MB");
     for (const std::string& subject : samples.order) {
         const Values* rates = samples.find(subject, "rate");
         const auto rate = rates == nullptr ? Spread{} : spread_of(*rates);
         const auto shown = [&](double value) { return rates == nullptr ? "" : fmt::format("{:.0f}", value); };
         const auto peak = cell(samples, subject, "peak_mb", 1);
-        fmt::print("{:<20}{:>12}{:>12}{:>12}{:>12}{:>11}{:>11}{:>10}\n", subject, shown(rate.least),
-                   shown(rate.median), shown(rate.most), cell(samples, subject, "cpu_us", 3),
-                   cell(samples, subject, "p50_us", 0), cell(samples, subject, "p99_us", 0),
+        fmt::print("{:<20}{:>12}{:>12}{:>12}{:>10}{:>12}{:>11}{:>11}{:>10}\n", subject, shown(rate.least),
+                   shown(rate.median), shown(rate.most), cell(samples, subject, "accuracy", 4),
+                   cell(samples, subject, "cpu_us", 3), cell(samples, subject, "p50_us", 0),
+                   cell(samples, subject, "p99_us", 0),
                    peak.empty() ? cell(samples, subject, "rss_mb", 1) : peak);
     }
-    fmt::print("engine and rocksdb: p50 and p99 are of batches of 256. MB: the server's resident memory.\n");
+    fmt::print(
+        "engine and rocksdb: p50 and p99 are of batches of 256. MB: the server's resident memory.\n"
+        "accuracy: what was admitted by what the plan allows, or by what was asked if that is less.\n");
 }
 
 struct Judgement {
