@@ -117,7 +117,7 @@ TEST_F(RedisClusterFault, LosesAndDoublesNothingWhileSlotsAreResharded) {
     const OwnRedis own{"redis-cluster"};
     const auto nodes = redis::parse_redis_address(own.address())->nodes;
     const auto store = open_limits(patient(own.address()));
-    const auto keys = keys_below(100, 8);
+    const auto keys = keys_below(100, 4);
     RawRedis from{nodes[0]};
     RawRedis to{nodes[1]};
 
@@ -127,12 +127,12 @@ TEST_F(RedisClusterFault, LosesAndDoublesNothingWhileSlotsAreResharded) {
                 from.text({"CLUSTER", "MYID"}) + " --cluster-to " + to.text({"CLUSTER", "MYID"}) +
                 " --cluster-slots 100 --cluster-yes");
     const Tokens meanwhile = load.so_far().admitted;
-    load.await([](const Counts& counts) { return counts.denied > 0 && counts.admitted >= 8 * 20'000; });
+    load.await([](const Counts& counts) { return counts.denied > 0 && counts.admitted >= 4 * 20'000; });
     const Counts counts = load.stop();
 
     EXPECT_GT(meanwhile, 2'000);
     EXPECT_EQ(counts.faults, 0);
-    EXPECT_EQ(counts.admitted, 8 * 20'000);
+    EXPECT_EQ(counts.admitted, 4 * 20'000);
     EXPECT_EQ(to.integer({"EXISTS", redis::state_key("hot", keys[0])}), 1);
 }
 
