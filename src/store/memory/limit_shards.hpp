@@ -19,10 +19,10 @@ public:
     [[nodiscard]] std::span<LimitShard> all() { return {shards_.get(), std::size_t{1} << shard_bits_}; }
     [[nodiscard]] LimitShard& of(std::uint64_t hash) { return shards_[index_of(hash)]; }
 
-    // Where the search for an entry begins, without asking its shard, whose line may be far away.
+    // Where the search for an entry begins, without asking its shard, whose line may be far away: the first
+    // entry of the shard and LimitTable::home_of, by one multiplication.
     [[nodiscard]] LimitEntry* home_of(std::uint64_t hash, const EntryName& name) const {
-        return entries_ + index_of(hash) * entries_per_shard_ +
-               LimitTable::home_of(name.hash, entries_per_shard_);
+        return entries_ + ((std::uint64_t{index_of(hash)} << 32U | name.hash) * entries_per_shard_ >> 32U);
     }
 
     // Adds the entries that the links need, and makes room for one more charge in each, so that charging them
@@ -43,13 +43,15 @@ public:
 private:
     // The first bits of the hash; of no bits, too.
     [[nodiscard]] std::size_t index_of(std::uint64_t hash) const {
-        return static_cast<std::size_t>(hash >> 1U >> (63U - shard_bits_));
+        return static_cast<std::size_t>(hash >> 1U >> shift_);
     }
     bool reserve(const Links& links, std::size_t count);
     std::int64_t sweep(LimitShard& shard, std::int64_t now);
 
     const std::size_t keys_max_;
     const unsigned shard_bits_;
+    const unsigned shift_ = 63U - shard_bits_;
+    // Less than 2^24 where there are 2^8 shards: the product of home_of fits.
     const std::size_t entries_per_shard_;
     EntryMemory memory_;                    // Outlives the shards, whose entries it holds.
     LimitEntry* const entries_;             // The first of them.

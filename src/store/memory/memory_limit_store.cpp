@@ -11,6 +11,7 @@
 #include "store/memory/limit_chains.hpp"
 #include "store/memory/limit_overrides.hpp"
 #include "store/memory/plan_numbers.hpp"
+#include "store/memory/prefetch.hpp"
 
 namespace sluice {
 namespace {
@@ -88,8 +89,8 @@ private:
             return;
         }
         const EntryName name = named(check.key, numbers_.find(*check.plans[0]), hash);
-        __builtin_prefetch(&shards_.of(hash), 1);
-        __builtin_prefetch(shards_.home_of(hash, name), 1);
+        prefetch_to_change(&shards_.of(hash));
+        prefetch_to_change(shards_.home_of(hash, name));
     }
 
     // The lines that a few checks need come from memory together.
@@ -142,8 +143,10 @@ private:
             rule);
     }
 
+    // Inline, because a call and what it saves are a twentieth of a check.
     template <class Rule>
-    bool take_known_by(const Rule& rule, const Check& check, std::uint64_t hash, CheckOutcome& outcome) {
+    [[gnu::always_inline]] bool take_known_by(const Rule& rule, const Check& check, std::uint64_t hash,
+                                              CheckOutcome& outcome) {
         const Plan& plan = *check.plans[0];
         const auto number = numbers_.find(plan);
         if (number == PlanNumbers::kNone || check.cost > rule.limit()) {
@@ -152,8 +155,8 @@ private:
         const EntryName name = named(check.key, number, hash);
         LimitShard& shard = shards_.of(hash);
         LimitEntry* const home = shards_.home_of(hash, name);
-        __builtin_prefetch(&shard, 1);
-        __builtin_prefetch(home, 1);
+        prefetch_to_change(&shard);
+        prefetch_to_change(home);
         const Ask ask{clock_.now(), check.cost};  // Read while the lines are on their way.
         Standing standing;
         {
