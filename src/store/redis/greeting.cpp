@@ -42,6 +42,9 @@ std::optional<std::string> refuse_eviction(std::string_view info) {
     if (policy == "noeviction") {
         return std::nullopt;
     }
+    if (policy.empty()) {
+        return "does not tell its maxmemory-policy";
+    }
     return "has maxmemory-policy " + std::string{policy} +
            ", which forgets limits that are still running; set noeviction";
 }
@@ -52,12 +55,14 @@ std::optional<std::string> refuse_kind(std::string_view info, Wanted wanted) {
     if (wanted == Wanted::Alone && fact(info, "cluster_enabled") == "1") {
         return "is a node of a Cluster; an address that begins with redis+cluster:// stands for all of it";
     }
-    if (wanted == Wanted::Limits || fact(info, "role") == "master") {
-        return std::nullopt;
+    const std::string_view role = fact(info, "role");
+    if (wanted == Wanted::Alone && role == "slave") {
+        return "is a replica; give its master's address, or redis+sentinel:// and its sentinels";
     }
-    return wanted == Wanted::Master
-               ? "is not a master"
-               : "is a replica; give its master's address, or redis+sentinel:// and its sentinels";
+    if (wanted == Wanted::Master && role != "master") {
+        return "is not a master";
+    }
+    return std::nullopt;
 }
 
 std::optional<std::string> refuse_by_info(Connection& connection, const Greeting& greeting, Wanted wanted,
