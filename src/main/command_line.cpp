@@ -7,7 +7,7 @@
 #include <CLI/Config.hpp>
 #include <CLI/Formatter.hpp>
 
-#include "main/nearest.hpp"
+#include "base/nearest.hpp"
 #include "main/version.hpp"
 
 namespace sluice {

@@ -8,11 +8,11 @@
 #include <unistd.h>
 
 #include "app/slots/slot_ledger.hpp"
+#include "files/plans_file.hpp"
 #include "main/data_folder.hpp"
 #include "main/http_client.hpp"
 #include "main/human_output.hpp"
 #include "main/json_text.hpp"
-#include "main/plans_file.hpp"
 #include "main/settings.hpp"
 #include "store/postgres/postgres_slot_store.hpp"
 

@@ -8,10 +8,10 @@
 
 #include "app/slots/slot_service.hpp"
 #include "door/http/http_server.hpp"
+#include "files/plans_file.hpp"
 #include "main/daemon_log.hpp"
 #include "main/limit_store_choice.hpp"
 #include "main/plan_publisher.hpp"
-#include "main/plans_file.hpp"
 #include "main/process_figures.hpp"
 #include "main/prometheus_metrics.hpp"
 #include "main/settings.hpp"

@@ -6,9 +6,9 @@
 #include <fstream>
 #include <set>
 
-#include "base/iso8601.hpp"
-#include "main/nearest.hpp"
-#include "main/settings_file.hpp"
+#include "base/nearest.hpp"
+#include "files/setting_values.hpp"
+#include "files/settings_file.hpp"
 
 namespace sluice {
 namespace {
@@ -128,20 +128,6 @@ Result<void, std::string> apply_flags(const FlagValues& flags, Entries& entries)
     return {};
 }
 
-// As people write short times: 50ms, 5s. At most an hour.
-std::optional<Duration> short_duration(std::string_view text) {
-    constexpr std::int64_t kMost = 3'600'000;
-    std::int64_t number = 0;
-    const char* const end = text.data() + text.size();
-    const auto [read, error] = std::from_chars(text.data(), end, number);
-    const std::string_view unit{read, static_cast<std::size_t>(end - read)};
-    const std::int64_t each = unit == "ms" ? 1 : unit == "s" ? 1'000 : 0;
-    if (error != std::errc{} || each == 0 || number < 1 || number > kMost / each) {
-        return std::nullopt;
-    }
-    return Duration{number * each};
-}
-
 // Turns texts into values, and keeps the first complaint.
 class Checking {
 public:
@@ -186,28 +172,10 @@ public:
         return name ? *name : *ConfigName::make("default");
     }
 
-    Duration duration(std::string_view key) {
-        if (const auto short_one = short_duration(text(key))) {
-            return *short_one;
-        }
-        const auto parsed = parse_duration(text(key));
-        if (!parsed) {
-            fail(key, "'" + text(key) + "' is not a duration like PT5S, 5s or 50ms, at most 31 days.");
-            return {};
-        }
-        return *parsed;
-    }
+    Duration duration(std::string_view key) { return good(key, duration_setting(text(key))); }
 
     std::size_t whole_number(std::string_view key, std::size_t least, std::size_t most) {
-        const std::string& given = text(key);
-        std::size_t number = 0;
-        const auto [end, error] = std::from_chars(given.data(), given.data() + given.size(), number);
-        const bool whole = error == std::errc{} && end == given.data() + given.size();
-        if (!whole || number < least || number > most) {
-            fail(key, "'" + given + "' is not a whole number from " + std::to_string(least) + " to " +
-                          std::to_string(most) + ".");
-        }
-        return number;
+        return good(key, number_setting(text(key), {least, most}));
     }
 
     // The address of a PostgreSQL; empty when the store is another.
@@ -224,7 +192,7 @@ public:
         return choice<StoreKind>("store", {{"embedded", StoreKind::Embedded}, {"memory", StoreKind::Memory}});
     }
 
-    bool yes_or_no(std::string_view key) { return choice<bool>(key, {{"false", false}, {"true", true}}); }
+    bool yes_or_no(std::string_view key) { return good(key, truth_setting(text(key))); }
 
     // In whole days, since no duration on the wire is longer than 31 of them.
     std::optional<Duration> retention() {
@@ -248,12 +216,12 @@ public:
     }
 
     Settings::Limits limits() {
-        constexpr std::size_t kKeysMost = std::size_t{1} << 31U;
-        constexpr std::size_t kTokensMost = 1'000'000'000'000;
-        return {.keys_max = whole_number("limits.keysMax", 1, kKeysMost),
-                .deadline = duration("limits.deadline"),
-                .fail_open_time = duration("limits.failOpenTime"),
-                .fail_open_tokens = whole_number("limits.failOpenTokens", 1, kTokensMost)};
+        return {
+            .keys_max = good("limits.keysMax", number_setting(text("limits.keysMax"), kLimitKeysRange)),
+            .deadline = duration("limits.deadline"),
+            .fail_open_time = duration("limits.failOpenTime"),
+            .fail_open_tokens = good("limits.failOpenTokens",
+                                     number_setting(text("limits.failOpenTokens"), kFailOpenTokensRange))};
     }
 
     Settings::Redis redis() {
@@ -287,6 +255,14 @@ public:
 
 private:
     [[nodiscard]] const std::string& text(std::string_view key) const { return entries_.at(key).value; }
+
+    template <class Value>
+    Value good(std::string_view key, const Result<Value, std::string>& read) {
+        if (!read) {
+            fail(key, read.error());
+        }
+        return read ? *read : Value{};
+    }
 
     void fail(std::string_view key, const std::string& sentence) {
         if (!error_.empty()) {

@@ -3,7 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "main/plans_file.hpp"
+#include "files/plans_file.hpp"
 #include "support/temp_folder.hpp"
 
 namespace sluice {

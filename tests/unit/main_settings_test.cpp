@@ -2,7 +2,8 @@
 
 #include <gmock/gmock.h>
 
-#include "main/nearest.hpp"
+#include "base/nearest.hpp"
+#include "files/limiter_file.hpp"
 #include "main/settings.hpp"
 #include "support/temp_folder.hpp"
 
@@ -32,6 +33,22 @@ std::string error_of(const FlagValues& flags, const Environment& variables = {})
 std::string error_of_file(const std::string& text) {
     const TempFolder folder;
     return error_of({{"config", write_file(folder, text)}});
+}
+
+TEST(LimiterFile, HasTheDefaultsOfTheServer) {
+    const TempFolder folder;
+    const auto limiter = read_limiter_file(write_file(folder, "plans: []\n", "limiter.yaml"));
+    const Settings server = must_load({});
+
+    ASSERT_TRUE(limiter) << limiter.error();
+    EXPECT_EQ(limiter->limits.keys_max, server.limits.keys_max);
+    EXPECT_EQ(limiter->limits.deadline, server.limits.deadline);
+    EXPECT_EQ(limiter->limits.fail_open_time, server.limits.fail_open_time);
+    EXPECT_EQ(limiter->limits.fail_open_tokens, server.limits.fail_open_tokens);
+    EXPECT_EQ(limiter->redis.timeout, server.redis.timeout);
+    EXPECT_EQ(limiter->redis.allow_eviction, server.redis.allow_eviction);
+    EXPECT_EQ(limiter->redis.tls_ca, server.redis.tls_ca);
+    EXPECT_EQ(limiter->postgres.migrate, server.postgres.migrate);
 }
 
 TEST(Settings, HaveTheDefaultsOfTheContract) {

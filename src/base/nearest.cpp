@@ -1,4 +1,4 @@
-#include "main/nearest.hpp"
+#include "base/nearest.hpp"
 
 #include <algorithm>
 #include <vector>

@@ -1,10 +1,8 @@
-#include "main/settings_file.hpp"
+#include "files/settings_file.hpp"
 
-#include <fstream>
 #include <set>
-#include <sstream>
 
-#include <yaml-cpp/yaml.h>
+#include "files/yaml_file_internal.hpp"
 
 namespace sluice {
 namespace {
@@ -71,19 +69,13 @@ private:
 
 }  // namespace
 
+Result<std::vector<FileEntry>, std::string> flattened(const YAML::Node& root, const std::string& path) {
+    return Flattening{path}.run(root);
+}
+
 Result<std::vector<FileEntry>, std::string> read_settings_file(const std::string& path) {
-    std::ifstream file{path, std::ios::binary};
-    std::ostringstream text;
-    text << file.rdbuf();
-    if (!file.is_open() || file.bad()) {
-        return Unexpected{"The settings file " + path + " cannot be read."};
-    }
-    try {
-        return Flattening{path}.run(YAML::Load(text.str()));
-    } catch (const YAML::Exception& error) {
-        return Unexpected{path + ", line " + std::to_string(error.mark.line + 1) +
-                          ", is not YAML: " + error.msg + "."};
-    }
+    return read_yaml_file<std::vector<FileEntry>>(
+        path, "settings file", [&](const YAML::Node& root) { return flattened(root, path); });
 }
 
 }  // namespace sluice

@@ -1,21 +1,17 @@
-#include "main/plans_file.hpp"
+#include "files/plans_file.hpp"
 
 #include <algorithm>
 #include <charconv>
-#include <fstream>
 #include <set>
-#include <sstream>
 
-#include <yaml-cpp/yaml.h>
-
-#include "main/nearest.hpp"
+#include "base/nearest.hpp"
+#include "files/yaml_file_internal.hpp"
 
 namespace sluice {
 namespace {
 
 const std::vector<std::string> kKeys{"name",  "algorithm", "capacity",     "refill",           "window",
                                      "start", "cooldown",  "max_per_hour", "on_store_failure", "shadow"};
-constexpr std::size_t kFileBytesMax = 4 * 1024 * 1024;
 
 std::optional<Tokens> whole_number(const std::string& text) {
     Tokens number = 0;
@@ -112,42 +108,30 @@ std::string wrong_shape(const YAML::Node& root) {
     return is_one_list ? "" : "it must hold one list, 'plans:'";
 }
 
-Result<std::vector<PlanDraft>, std::string> read_plans(const YAML::Node& root, const std::string& path) {
-    const auto refused = [&](const std::string& why) { return Unexpected{path + ": " + why + "."}; };
-    if (const std::string wrong = wrong_shape(root); !wrong.empty()) {
-        return refused(wrong);
-    }
+}  // namespace
+
+Result<std::vector<PlanDraft>, std::string> plans_of(const YAML::Node& list, const std::string& path) {
     std::vector<PlanDraft> drafts;
-    for (const YAML::Node& node : root["plans"]) {
+    for (const YAML::Node& node : list) {
         PlanReader reader;
         auto draft = reader.read(node);
         if (!draft) {
             const std::string which = reader.name().empty() ? "the plan" : "plan '" + reader.name() + "'";
-            return refused(which + " at line " + std::to_string(node.Mark().line + 1) + " " + draft.error());
+            return Unexpected{path + ": " + which + " at line " + std::to_string(node.Mark().line + 1) + " " +
+                              draft.error() + "."};
         }
         drafts.push_back(*std::move(draft));
     }
     return drafts;
 }
 
-}  // namespace
-
 Result<std::vector<PlanDraft>, std::string> read_plans_file(const std::string& path) {
-    std::ifstream file{path, std::ios::binary};
-    std::ostringstream text;
-    text << file.rdbuf();
-    if (!file.is_open() || file.bad()) {
-        return Unexpected{"The plans file " + path + " cannot be read."};
-    }
-    if (text.view().size() > kFileBytesMax) {
-        return Unexpected{"The plans file " + path + " is larger than 4 MiB."};
-    }
-    try {
-        return read_plans(YAML::Load(text.str()), path);
-    } catch (const YAML::Exception& error) {
-        return Unexpected{path + ", line " + std::to_string(error.mark.line + 1) +
-                          ", is not YAML: " + error.msg + "."};
-    }
+    using Drafts = std::vector<PlanDraft>;
+    return read_yaml_file<Drafts>(
+        path, "plans file", [&](const YAML::Node& root) -> Result<Drafts, std::string> {
+            const std::string wrong = wrong_shape(root);
+            return wrong.empty() ? plans_of(root["plans"], path) : Unexpected{path + ": " + wrong + "."};
+        });
 }
 
 Result<void, std::string> load_plans_file(const std::string& path, PlanBook& book) {

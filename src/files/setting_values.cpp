@@ -1,0 +1,57 @@
+#include "files/setting_values.hpp"
+
+#include <charconv>
+#include <optional>
+#include <string_view>
+
+#include "base/iso8601.hpp"
+
+namespace sluice {
+namespace {
+
+// At most an hour.
+std::optional<Duration> short_duration(std::string_view text) {
+    constexpr std::int64_t kMost = 3'600'000;
+    std::int64_t number = 0;
+    const char* const end = text.data() + text.size();
+    const auto [read, error] = std::from_chars(text.data(), end, number);
+    const std::string_view unit{read, static_cast<std::size_t>(end - read)};
+    const std::int64_t each = unit == "ms" ? 1 : unit == "s" ? 1'000 : 0;
+    if (error != std::errc{} || each == 0 || number < 1 || number > kMost / each) {
+        return std::nullopt;
+    }
+    return Duration{number * each};
+}
+
+}  // namespace
+
+Result<Duration, std::string> duration_setting(const std::string& text) {
+    if (const auto short_one = short_duration(text)) {
+        return *short_one;
+    }
+    const auto parsed = parse_duration(text);
+    if (!parsed) {
+        return Unexpected{"'" + text + "' is not a duration like PT5S, 5s or 50ms, at most 31 days."};
+    }
+    return *parsed;
+}
+
+Result<std::size_t, std::string> number_setting(const std::string& text, NumberRange range) {
+    std::size_t number = 0;
+    const char* const end = text.data() + text.size();
+    const auto [read, error] = std::from_chars(text.data(), end, number);
+    if (error != std::errc{} || read != end || number < range.least || number > range.most) {
+        return Unexpected{"'" + text + "' is not a whole number from " + std::to_string(range.least) +
+                          " to " + std::to_string(range.most) + "."};
+    }
+    return number;
+}
+
+Result<bool, std::string> truth_setting(const std::string& text) {
+    if (text != "true" && text != "false") {
+        return Unexpected{"'" + text + "' is none of: false, true."};
+    }
+    return text == "true";
+}
+
+}  // namespace sluice

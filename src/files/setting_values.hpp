@@ -1,0 +1,29 @@
+#pragma once
+
+#include <cstddef>
+#include <string>
+
+#include "base/result.hpp"
+#include "base/time.hpp"
+
+namespace sluice {
+
+// Texts of settings as values. Each fails with a sentence that quotes the text; the caller says which setting
+// it is.
+
+// `PT5S`, or as people write short times: `5s`, `50ms`.
+Result<Duration, std::string> duration_setting(const std::string& text);
+
+struct NumberRange {
+    std::size_t least;
+    std::size_t most;
+};
+inline constexpr NumberRange kLimitKeysRange{1, std::size_t{1} << 31U};
+inline constexpr NumberRange kFailOpenTokensRange{1, 1'000'000'000'000};
+
+Result<std::size_t, std::string> number_setting(const std::string& text, NumberRange range);
+
+// `true` or `false`.
+Result<bool, std::string> truth_setting(const std::string& text);
+
+}  // namespace sluice
