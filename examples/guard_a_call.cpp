@@ -3,6 +3,7 @@
 
 #include <sluice/key_resolver.hpp>
 #include <sluice/rate_limiter.hpp>
+#include <sluice/repositories.hpp>
 
 namespace {
 

@@ -7,6 +7,7 @@
 #include <type_traits>
 
 #include <sluice/plan_registry.hpp>
+#include <sluice/rate_limiter_repository.hpp>
 
 namespace sluice {
 
@@ -16,53 +17,73 @@ enum class RateLimitReason : std::uint8_t {
     Shadow,       // Allowed, though a plan in shadow mode would have denied.
     FailOpen,     // Allowed, because the repository did not answer.
     FailClosed,   // Denied, because the repository did not answer.
+    Local,        // Allowed or denied by this limiter alone, because the repository did not answer.
     MissingPlan,  // No plan decided: one is not known, see MissingPlan below.
     Invalid,      // Denied: no plan, one of them twice, a bad key, or tokens that could never be had.
 };
 
 struct RateLimitResult {
     bool allowed = false;
-    std::int64_t remaining = 0;        // Tokens that `plan` has left.
-    std::chrono::microseconds wait{};  // Denied by a plan: until the same call could be allowed. Never 0.
-    RateLimitReason reason = RateLimitReason::Denied;
-    std::string plan;  // The one that denied, is missing, or is the tightest.
-};
-
-// How a call went that a repository decided.
-struct Acquisition {
-    bool allowed = false;
-    bool shadowed = false;
-    std::size_t plan = 0;  // Which of the plans speaks.
-    std::int64_t remaining = 0;
+    std::int64_t remaining = 0;  // Tokens that `plan` has left.
+    // Denied by a plan: until the same call could be allowed. FailClosed: when to try again. Never 0 then.
     std::chrono::microseconds wait{};
+    RateLimitReason reason = RateLimitReason::Denied;
+    std::string plan;         // The one that denied, is missing, or is the tightest.
+    std::uint64_t lease = 0;  // Allowed by a concurrency plan: what to release. 0: nothing; so is Local.
 };
 
-enum class RepositoryError : std::uint8_t { Invalid, Unavailable };
+enum class RateLimitErrorKind : std::uint8_t { MissingPlan, Invalid, Full, Unsupported, Unavailable };
 
-// Where the state of keys is kept. All plans are charged or none is, whatever runs at the same time.
-// Thread safety: all of it.
-class RateLimiterRepository {
-public:
-    virtual ~RateLimiterRepository() = default;
-    virtual Result<Acquisition, RepositoryError> try_acquire(std::string_view key,
-                                                             std::span<const RatePlan> plans,
-                                                             std::int64_t tokens) = 0;
+// Why something beside allow() was not done. After Unavailable it may have been.
+struct RateLimitError {
+    RateLimitErrorKind kind;
+    std::string what;  // One sentence.
 };
 
 // Whether a key may go on.
 // Thread safety: all of it.
 class RateLimiter {
 public:
+    using PlanNames = std::span<const std::string_view>;
+    using Names = std::initializer_list<std::string_view>;
+
     virtual ~RateLimiter() = default;
 
     // Takes tokens from all the plans, or from none. 0 tokens: only looks. Keys are 1 to 256 bytes of
     // anything.
-    virtual RateLimitResult allow(std::string_view key, std::span<const std::string_view> plans,
-                                  std::int64_t tokens) = 0;
+    virtual RateLimitResult allow(std::string_view key, PlanNames plans, std::int64_t tokens) = 0;
 
-    RateLimitResult allow(std::string_view key, std::initializer_list<std::string_view> plans,
-                          std::int64_t tokens = 1) {
-        return allow(key, std::span{plans.begin(), plans.size()}, tokens);
+    // Gives back what allow() took, never more than is charged now.
+    virtual Result<void, RateLimitError> refund(std::string_view key, PlanNames plans,
+                                                std::int64_t tokens) = 0;
+
+    // Gives a lease that allow() returned back to a concurrency plan. False: it was not held any more.
+    virtual Result<bool, RateLimitError> release(std::string_view key, std::string_view plan,
+                                                 std::uint64_t lease) = 0;
+
+    // Forgets what these plans hold against the key. Overrides stay. At least one plan.
+    virtual Result<void, RateLimitError> reset(std::string_view key, PlanNames plans) = 0;
+
+    // How the key stands with each of the plans, at least one. Charges nothing.
+    virtual Result<std::vector<RateLimitStanding>, RateLimitError> inspect(std::string_view key,
+                                                                           PlanNames plans) = 0;
+
+    // Decides one key by another rule until it expires. That counts by itself and begins fresh; what the plan
+    // itself had counted is there again afterwards.
+    virtual Result<void, RateLimitError> put_override(std::string_view key,
+                                                      const RateLimitOverride& instead) = 0;
+
+    RateLimitResult allow(std::string_view key, Names plans, std::int64_t tokens = 1) {
+        return allow(key, PlanNames{plans.begin(), plans.size()}, tokens);
+    }
+    Result<void, RateLimitError> refund(std::string_view key, Names plans, std::int64_t tokens = 1) {
+        return refund(key, PlanNames{plans.begin(), plans.size()}, tokens);
+    }
+    Result<void, RateLimitError> reset(std::string_view key, Names plans) {
+        return reset(key, PlanNames{plans.begin(), plans.size()});
+    }
+    Result<std::vector<RateLimitStanding>, RateLimitError> inspect(std::string_view key, Names plans) {
+        return inspect(key, PlanNames{plans.begin(), plans.size()});
     }
 };
 
@@ -72,17 +93,13 @@ enum class MissingPlan : std::uint8_t {
     Allow,  // The plan is left out; the others decide. Allowed where there is no other.
 };
 
+// Asks the repository by the caller's thread, for as long as the repository takes: it keeps no deadline and
+// has no circuit breaker; open_limiter() has both. When the repository is Unavailable or Full, the plans
+// answer: `closed` denies, `open` allows for five minutes and a million tokens of each plan in one outage,
+// `local` lets this limiter decide alone. Throws std::bad_alloc if the memory for that cannot be had.
 // Both must outlive the limiter.
 std::unique_ptr<RateLimiter> make_rate_limiter(const PlanRegistry& plans, RateLimiterRepository& repository,
                                                MissingPlan missing = MissingPlan::Deny);
-
-struct MemoryRepositoryOptions {
-    std::size_t keys_max = 1'000'000;  // Live keys; a new one is denied while there are as many.
-};
-
-// Keeps state as long as the process lives. Throws std::invalid_argument unless 1 <= keys_max <= 2^31, and
-// std::bad_alloc if the memory cannot be had.
-std::unique_ptr<RateLimiterRepository> make_memory_repository(const MemoryRepositoryOptions& options = {});
 
 // Why a guarded callable did not run.
 struct Denied {

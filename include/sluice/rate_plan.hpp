@@ -1,5 +1,6 @@
 #pragma once
 
+#include <chrono>
 #include <cstdint>
 #include <memory>
 #include <optional>
@@ -10,7 +11,7 @@
 
 namespace sluice {
 
-class Plan;
+struct BookedPlan;
 
 // A plan as it is written down. Which fields an algorithm uses is told in docs/limits.md; one that it has no
 // use for is an error.
@@ -23,8 +24,22 @@ struct RateLimitConfig {
     std::string start{};                     // "aligned" or "first_hit".
     std::string cooldown{};                  // "PT5M".
     std::optional<std::int64_t> max_per_hour{};
-    std::string on_store_failure = "open";  // Or "closed".
+    std::string on_store_failure = "open";  // Or "closed", or "local".
     bool shadow = false;                    // Decides and counts, but denies nothing.
+};
+
+// Another rule for one key in place of a plan's own. Fields that are left empty are as in the plan, unless
+// another algorithm is named.
+struct RateLimitOverride {
+    std::string plan;
+    std::chrono::system_clock::time_point until{};  // In the past: an earlier override ends.
+    std::string algorithm{};
+    std::optional<std::int64_t> capacity{};
+    std::string refill{};
+    std::string window{};
+    std::string start{};
+    std::string cooldown{};
+    std::optional<std::int64_t> max_per_hour{};
 };
 
 // A plan that has been checked and can be decided by. A cheap value: copies share what never changes.
@@ -34,16 +49,17 @@ public:
     // Fails with one sentence for whoever wrote it.
     static Result<RatePlan, std::string> make(const RateLimitConfig& config);
 
+    // The same plan with the rule that an override gives a key. Fails as make() does.
+    [[nodiscard]] Result<RatePlan, std::string> overridden(const RateLimitOverride& instead) const;
+
     [[nodiscard]] std::string_view name() const;
-    // What happens when the repository cannot answer: true denies.
-    [[nodiscard]] bool fails_closed() const;
-    // For repositories of this library.
-    [[nodiscard]] const Plan& rule() const { return *plan_; }
+    // For this library.
+    [[nodiscard]] const BookedPlan& booked() const { return *plan_; }
 
 private:
-    explicit RatePlan(std::shared_ptr<const Plan> plan) : plan_{std::move(plan)} {}
+    explicit RatePlan(std::shared_ptr<const BookedPlan> plan) : plan_{std::move(plan)} {}
 
-    std::shared_ptr<const Plan> plan_;
+    std::shared_ptr<const BookedPlan> plan_;
 };
 
 }  // namespace sluice

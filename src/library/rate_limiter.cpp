@@ -1,65 +1,144 @@
-#include <algorithm>
-#include <vector>
-
-#include <sluice/rate_limiter.hpp>
+#include "library/fallback.hpp"
+#include "library/translation.hpp"
 
 namespace sluice {
 namespace {
+
+// What no repository could take. More tokens than a plan allows are for it to refuse: the key may have an
+// override.
+bool is_malformed(std::string_view key, std::span<const RatePlan> plans, std::int64_t tokens) {
+    return key.empty() || key.size() > kLimitKeyBytesMax || tokens < 0 || plans.empty() ||
+           plans.size() > kPlansPerCheckMax;
+}
+
+RateLimitError error_of(RepositoryError error) {
+    switch (error) {
+        case RepositoryError::Invalid:
+            return {RateLimitErrorKind::Invalid, "The key, the plans or the tokens are none that could be."};
+        case RepositoryError::Full: return {RateLimitErrorKind::Full, "The repository has no room for more."};
+        case RepositoryError::Unsupported:
+            return {RateLimitErrorKind::Unsupported, "The repository cannot do that."};
+        case RepositoryError::Unavailable: break;
+    }
+    return {RateLimitErrorKind::Unavailable, "The repository does not answer."};
+}
+
+template <class T>
+Result<T, RateLimitError> told(Result<T, RepositoryError> done) {
+    if (!done) {
+        return Unexpected{error_of(done.error())};
+    }
+    if constexpr (std::is_void_v<T>) {
+        return {};
+    } else {
+        return std::move(done).value();
+    }
+}
 
 class DefaultRateLimiter final : public RateLimiter {
 public:
     DefaultRateLimiter(const PlanRegistry& plans, RateLimiterRepository& repository, MissingPlan missing)
         : plans_{plans}, repository_{repository}, missing_{missing} {}
 
-    RateLimitResult allow(std::string_view key, std::span<const std::string_view> names,
-                          std::int64_t tokens) override {
-        std::vector<RatePlan> plans;
-        plans.reserve(names.size());
-        std::optional<std::string_view> unknown;
-        for (const std::string_view name : names) {
-            if (auto plan = plans_.find(name)) {
-                plans.push_back(std::move(*plan));
-            } else if (missing_ == MissingPlan::Deny) {
-                return {false, 0, {}, RateLimitReason::MissingPlan, std::string{name}};
-            } else {
-                unknown = name;
-            }
+    RateLimitResult allow(std::string_view key, PlanNames names, std::int64_t tokens) override {
+        const Found found = find(names);
+        if (found.unknown && (missing_ == MissingPlan::Deny || found.plans.empty())) {
+            return missing_result(*found.unknown, missing_);
         }
-        if (plans.empty()) {
-            return unknown ? RateLimitResult{true, 0, {}, RateLimitReason::MissingPlan, std::string{*unknown}}
-                           : failed(RepositoryError::Invalid, plans);
+        if (is_malformed(key, found.plans, tokens)) {
+            return invalid_result();
         }
-        const auto acquired = repository_.try_acquire(key, plans, tokens);
-        return acquired ? told(*acquired, plans) : failed(acquired.error(), plans);
+        const auto acquired = repository_.try_acquire(key, found.plans, tokens);
+        if (acquired) {
+            return decided(*acquired, found.plans);
+        }
+        return acquired.error() == RepositoryError::Invalid ? invalid_result()
+                                                            : fallback_.answer(key, found.plans, tokens);
+    }
+
+    Result<void, RateLimitError> refund(std::string_view key, PlanNames names, std::int64_t tokens) override {
+        const auto plans = find_all(names);
+        return plans ? told(repository_.refund(key, *plans, tokens)) : Unexpected{plans.error()};
+    }
+
+    Result<bool, RateLimitError> release(std::string_view key, std::string_view name,
+                                         std::uint64_t lease) override {
+        const auto plan = find_all({&name, 1});
+        return plan ? told(repository_.release(key, plan->front(), lease)) : Unexpected{plan.error()};
+    }
+
+    Result<void, RateLimitError> reset(std::string_view key, PlanNames names) override {
+        const auto plans = find_all(names);
+        return plans ? told(repository_.reset(key, *plans)) : Unexpected{plans.error()};
+    }
+
+    Result<std::vector<RateLimitStanding>, RateLimitError> inspect(std::string_view key,
+                                                                   PlanNames names) override {
+        const auto plans = find_all(names);
+        return plans ? told(repository_.inspect(key, *plans)) : Unexpected{plans.error()};
+    }
+
+    Result<void, RateLimitError> put_override(std::string_view key,
+                                              const RateLimitOverride& instead) override {
+        const std::string_view name = instead.plan;
+        const auto plan = find_all({&name, 1});
+        if (!plan) {
+            return Unexpected{plan.error()};
+        }
+        const auto replacement = plan->front().overridden(instead);
+        if (!replacement) {
+            return Unexpected{
+                RateLimitError{RateLimitErrorKind::Invalid, "The override of " + replacement.error() + "."}};
+        }
+        return told(repository_.put_override(key, *replacement, instead.until));
     }
 
 private:
-    static RateLimitResult told(const Acquisition& acquired, std::span<const RatePlan> plans) {
+    struct Found {
+        std::vector<RatePlan> plans;
+        std::optional<std::string_view> unknown;  // The first of them.
+    };
+
+    [[nodiscard]] Found find(PlanNames names) const {
+        Found found;
+        found.plans.reserve(names.size());
+        for (const std::string_view name : names) {
+            if (auto plan = plans_.find(name)) {
+                found.plans.push_back(std::move(*plan));
+            } else if (!found.unknown) {
+                found.unknown = name;
+            }
+        }
+        return found;
+    }
+
+    // At least one plan, and all of them known.
+    [[nodiscard]] Result<std::vector<RatePlan>, RateLimitError> find_all(PlanNames names) const {
+        Found found = find(names);
+        if (found.unknown) {
+            return Unexpected{missing_error(*found.unknown)};
+        }
+        if (found.plans.empty()) {
+            return Unexpected{error_of(RepositoryError::Invalid)};
+        }
+        return std::move(found.plans);
+    }
+
+    static RateLimitResult decided(const Acquisition& acquired, std::span<const RatePlan> plans) {
         const RateLimitReason reason = acquired.shadowed  ? RateLimitReason::Shadow
                                        : acquired.allowed ? RateLimitReason::Ok
                                                           : RateLimitReason::Denied;
         const auto wait = acquired.allowed ? std::chrono::microseconds{} : acquired.wait;
         // A repository may be anybody's: what it says is checked.
         const RatePlan& speaker = plans[acquired.plan < plans.size() ? acquired.plan : 0];
-        return {acquired.allowed, acquired.remaining, wait, reason, std::string{speaker.name()}};
-    }
-
-    // One plan that fails closed denies for all of them. REQUIRES: at least one plan, unless Invalid.
-    static RateLimitResult failed(RepositoryError error, std::span<const RatePlan> plans) {
-        if (error == RepositoryError::Invalid) {
-            return {false, 0, {}, RateLimitReason::Invalid, {}};
-        }
-        const auto closed = std::find_if(plans.begin(), plans.end(),
-                                         [](const RatePlan& plan) { return plan.fails_closed(); });
-        if (closed != plans.end()) {
-            return {false, 0, {}, RateLimitReason::FailClosed, std::string{closed->name()}};
-        }
-        return {true, 0, {}, RateLimitReason::FailOpen, std::string{plans.front().name()}};
+        return {acquired.allowed, acquired.remaining,          wait,
+                reason,           std::string{speaker.name()}, acquired.lease};
     }
 
     const PlanRegistry& plans_;
     RateLimiterRepository& repository_;
     const MissingPlan missing_;
+    Fallback fallback_;
 };
 
 }  // namespace

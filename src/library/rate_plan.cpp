@@ -1,32 +1,33 @@
 #include <sluice/plan_registry.hpp>
 
-#include "core/limits/plan.hpp"
+#include "core/limits/override_draft.hpp"
+#include "library/translation.hpp"
 
 namespace sluice {
+namespace {
 
-Result<RatePlan, std::string> RatePlan::make(const RateLimitConfig& config) {
-    if (config.on_store_failure == "local") {
-        return Unexpected{"plan '" + config.name + "': on_store_failure local is not supported yet"};
-    }
-    PlanDraft draft{.name = config.name, .algorithm = config.algorithm};
-    draft.capacity = config.capacity;
-    draft.refill = config.refill;
-    draft.window = config.window;
-    draft.start = config.start;
-    draft.cooldown = config.cooldown;
-    draft.max_per_hour = config.max_per_hour;
-    draft.on_store_failure = config.on_store_failure;
-    draft.shadow = config.shadow;
+Result<std::shared_ptr<const BookedPlan>, std::string> book(const PlanDraft& draft) {
     auto plan = make_plan(draft);
     if (!plan) {
         return Unexpected{plan.error().what};
     }
-    return RatePlan{std::make_shared<const Plan>(std::move(*plan))};
+    return std::make_shared<const BookedPlan>(
+        BookedPlan{std::move(*plan), draft, PlanOrigin::Admin, 0, std::nullopt});
 }
 
-std::string_view RatePlan::name() const { return plan_->name(); }
+}  // namespace
 
-bool RatePlan::fails_closed() const { return plan_->traits().on_store_failure == OnStoreFailure::Closed; }
+Result<RatePlan, std::string> RatePlan::make(const RateLimitConfig& config) {
+    auto booked = book(draft_of(config));
+    return booked ? Result<RatePlan, std::string>{RatePlan{*std::move(booked)}} : Unexpected{booked.error()};
+}
+
+Result<RatePlan, std::string> RatePlan::overridden(const RateLimitOverride& instead) const {
+    auto booked = book(completed(draft_of(instead), plan_->draft));
+    return booked ? Result<RatePlan, std::string>{RatePlan{*std::move(booked)}} : Unexpected{booked.error()};
+}
+
+std::string_view RatePlan::name() const { return plan_->plan.name(); }
 
 Result<void, std::string> InMemoryPlanRegistry::put(const RateLimitConfig& config) {
     auto plan = RatePlan::make(config);

@@ -1,0 +1,25 @@
+#pragma once
+
+#include <sluice/rate_limiter.hpp>
+
+namespace sluice {
+
+// A limiter as one YAML file describes it:
+//
+//     plans:                             # As in the plans file of `sluice serve`.
+//       - {name: gold, algorithm: token_bucket, capacity: 100, refill: 10/s}
+//     store: redis://cache:6379          # Or memory, which is the default, or postgres://user@host/database.
+//     limits: {deadline: 20ms}           # And keysMax, failOpenTime, failOpenTokens.
+//     redis: {timeout: 20ms}             # And allowEviction, tlsCa.
+//     postgres: {migrateAtStart: false}
+//
+// Settings mean what they mean in `sluice serve`, and have the same defaults. No call of allow() waits for a
+// shared store longer than limits.deadline; a store that fails five times in a row is left alone for a
+// second. Meanwhile the plans' on_store_failure answers.
+//
+// Fails with one sentence: on a file that is wrong, and on a store that cannot be reached now. An unknown key
+// is wrong; the nearest known one is named. Throws std::bad_alloc if the memory cannot be had.
+Result<std::unique_ptr<RateLimiter>, std::string> open_limiter(const std::string& path,
+                                                               MissingPlan missing = MissingPlan::Deny);
+
+}  // namespace sluice

@@ -1,0 +1,37 @@
+#pragma once
+
+#include <map>
+#include <mutex>
+
+#include <sluice/rate_limiter.hpp>
+
+#include "app/limits/fail_policy.hpp"
+#include "library/owned_store.hpp"
+
+namespace sluice {
+
+// Keys of `local` plans that one process counts while its store fails. Their memory is touched only then.
+inline constexpr std::size_t kLocalKeysMax = 100'000;
+
+// Answers in place of a repository that does not, as each plan says.
+// Thread safety: all of it.
+class Fallback {
+public:
+    // Throws std::bad_alloc if the memory for local keys cannot be had.
+    Fallback() : local_{make_memory_store(kLocalKeysMax)}, policy_{{}, *local_.store} {}
+
+    // Invalid if the tokens are more than a plan could ever allow.
+    // REQUIRES: a key that a store would take, no negative tokens, and 1 to kPlansPerCheckMax plans.
+    RateLimitResult answer(std::string_view key, std::span<const RatePlan> plans, std::int64_t tokens);
+
+private:
+    // A number of its own for each of as many names as a PlanBook may know; beyond that they share one.
+    std::uint32_t number_of_plan(std::string_view name);
+
+    OwnedStore local_;
+    FailPolicy policy_;
+    std::mutex mutex_;
+    std::map<std::string, std::uint32_t, std::less<>> numbers_;  // Guarded by mutex_.
+};
+
+}  // namespace sluice

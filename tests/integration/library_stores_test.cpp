@@ -1,0 +1,124 @@
+#include <stdexcept>
+#include <thread>
+
+#include <sluice/open_limiter.hpp>
+#include <sluice/repositories.hpp>
+
+#include "contract/rate_limiter_contract.hpp"
+#include "support/postgres_fixture.hpp"
+#include "support/redis_fixture.hpp"
+
+namespace sluice::test {
+namespace {
+
+using std::chrono::seconds;
+
+// As long as a busy machine may need.
+constexpr seconds kPatience{60};
+const std::string kPatientLines = "limits: {deadline: 60s}\nredis: {timeout: 60s}\n";
+
+template <class T>
+T good(Result<T, std::string> result) {
+    if (!result) {
+        throw std::runtime_error{result.error()};
+    }
+    return std::move(result).value();
+}
+
+LimiterKind over_redis(const std::string& name, const char* variable) {
+    return {name, [variable](MissingPlan missing) -> std::unique_ptr<LimiterUnderTest> {
+                const std::string address = redis_address(variable);
+                if (address.empty()) {
+                    return nullptr;
+                }
+                flush(address);
+                return limiter_over(good(open_redis_repository({.address = address, .timeout = kPatience})),
+                                    missing);
+            }};
+}
+
+LimiterKind redis_by_file(const std::string& name, const char* variable) {
+    return {name, [variable](MissingPlan missing) -> std::unique_ptr<LimiterUnderTest> {
+                const std::string address = redis_address(variable);
+                if (address.empty()) {
+                    return nullptr;
+                }
+                flush(address);
+                return limiter_of_file(kPatientLines + "store: " + address + "\n", missing);
+            }};
+}
+
+// On a database that goes with it.
+class OnPostgres final : public LimiterUnderTest {
+public:
+    OnPostgres(std::unique_ptr<FreshDatabase> database, std::unique_ptr<LimiterUnderTest> inner)
+        : database_{std::move(database)}, inner_{std::move(inner)} {}
+    RateLimiter& limiter() override { return inner_->limiter(); }
+
+private:
+    std::unique_ptr<FreshDatabase> database_;
+    std::unique_ptr<LimiterUnderTest> inner_;
+};
+
+template <class Make>
+std::unique_ptr<LimiterUnderTest> on_postgres(Make make) {
+    if (postgres_address().empty()) {
+        return nullptr;
+    }
+    auto database = std::make_unique<FreshDatabase>(Furnished::WithSlots);
+    auto inner = make(database->dsn());
+    return std::make_unique<OnPostgres>(std::move(database), std::move(inner));
+}
+
+std::unique_ptr<LimiterUnderTest> over_postgres(MissingPlan missing) {
+    return on_postgres([missing](const std::string& dsn) {
+        return limiter_over(good(open_postgres_repository({.dsn = dsn, .key_wait = kPatience})), missing);
+    });
+}
+
+std::unique_ptr<LimiterUnderTest> postgres_by_file(MissingPlan missing) {
+    return on_postgres([missing](const std::string& dsn) {
+        return limiter_of_file(kPatientLines + "store: " + dsn + "\n", missing);
+    });
+}
+
+INSTANTIATE_TEST_SUITE_P(Stores, RateLimiterContract,
+                         testing::Values(over_redis("Redis", "SLUICE_TEST_REDIS"),
+                                         over_redis("RedisCluster", "SLUICE_TEST_REDIS_CLUSTER"),
+                                         over_redis("RedisSentinel", "SLUICE_TEST_REDIS_SENTINEL"),
+                                         redis_by_file("RedisByFile", "SLUICE_TEST_REDIS"),
+                                         redis_by_file("ClusterByFile", "SLUICE_TEST_REDIS_CLUSTER"),
+                                         LimiterKind{"Postgres", over_postgres},
+                                         LimiterKind{"PostgresByFile", postgres_by_file}),
+                         [](const auto& kind) { return kind.param.name; });
+
+using PostgresRepository = PostgresTest;
+
+TEST_F(PostgresRepository, RefusesASchemaThatIsNotThereUnlessItMayMakeIt) {
+    EXPECT_FALSE(open_postgres_repository({.dsn = dsn(), .migrate = false}));
+    EXPECT_FALSE(open_postgres_repository({.dsn = dsn(), .pool_size = 0}));
+    EXPECT_TRUE(open_postgres_repository({.dsn = dsn()}));
+    EXPECT_TRUE(open_postgres_repository({.dsn = dsn(), .migrate = false}));
+}
+
+TEST(RedisRepository, IsUnavailableWhileItsServerIsAwayAndComesBackByItself) {
+    OwnRedis redis{"redis"};
+    const auto repository =
+        good(open_redis_repository({.address = redis.address(), .timeout = std::chrono::milliseconds{200}}));
+    const auto plan = good(RatePlan::make({.name = "gold", .capacity = 3, .refill = "1/h"}));
+    const auto acquired = [&] { return repository->try_acquire("k", {&plan, 1}, 0); };
+
+    redis.kill();
+    EXPECT_EQ(acquired().error(), RepositoryError::Unavailable);
+    EXPECT_EQ(repository->reset("k", {&plan, 1}).error(), RepositoryError::Unavailable);
+    redis.revive();
+
+    const auto deadline = std::chrono::steady_clock::now() + kPatience;
+    while (!acquired() && std::chrono::steady_clock::now() < deadline) {
+        std::this_thread::sleep_for(std::chrono::milliseconds{10});  // Between two looks.
+    }
+    EXPECT_TRUE(acquired());
+}
+
+}  // namespace
+}  // namespace sluice::test
