@@ -111,14 +111,14 @@ std::string wrong_shape(const YAML::Node& root) {
 }  // namespace
 
 Result<std::vector<PlanDraft>, std::string> plans_of(const YAML::Node& list, const std::string& path) {
+    const auto refused = [&](const std::string& why) { return Unexpected{path + ": " + why + "."}; };
     std::vector<PlanDraft> drafts;
     for (const YAML::Node& node : list) {
         PlanReader reader;
         auto draft = reader.read(node);
         if (!draft) {
             const std::string which = reader.name().empty() ? "the plan" : "plan '" + reader.name() + "'";
-            return Unexpected{path + ": " + which + " at line " + std::to_string(node.Mark().line + 1) + " " +
-                              draft.error() + "."};
+            return refused(which + " at line " + std::to_string(node.Mark().line + 1) + " " + draft.error());
         }
         drafts.push_back(*std::move(draft));
     }

@@ -109,7 +109,7 @@ public:
     }
 
 private:
-    LimitStore& store() { return *owned_.store; }
+    [[nodiscard]] LimitStore& store() const { return *owned_.store; }
 
     OwnedStore owned_;
 };
