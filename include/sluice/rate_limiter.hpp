@@ -106,7 +106,8 @@ struct Denied {
     RateLimitResult result;
 };
 
-// Runs `callable` if the key may go on, and returns what it returns.
+// Runs `callable` if the key may go on, and returns what it returns. A place under a concurrency plan is not
+// given back by this: allow() tells the lease.
 template <class Callable>
 // NOLINTNEXTLINE(readability-function-size): whom, by what, how much, and what for.
 auto limited(RateLimiter& limiter, std::string_view key, std::initializer_list<std::string_view> plans,
