@@ -2,6 +2,7 @@
 
 #include <functional>
 #include <memory>
+#include <ostream>
 #include <string>
 
 #include <gtest/gtest.h>
@@ -22,6 +23,9 @@ struct LimiterKind {
     // Null: its server is not there.
     std::function<std::unique_ptr<LimiterUnderTest>(MissingPlan)> make;
 };
+
+// For the names of tests, which would else have its bytes.
+inline void PrintTo(const LimiterKind& kind, std::ostream* out) { *out << kind.name; }
 
 // A limiter that the program puts together: plans of a registry, over this repository.
 std::unique_ptr<LimiterUnderTest> limiter_over(std::unique_ptr<RateLimiterRepository> repository,
