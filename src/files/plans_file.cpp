@@ -10,8 +10,9 @@
 namespace sluice {
 namespace {
 
-const std::vector<std::string> kKeys{"name",  "algorithm", "capacity",     "refill",           "window",
-                                     "start", "cooldown",  "max_per_hour", "on_store_failure", "shadow"};
+const std::vector<std::string> kKeys{"name",  "algorithm", "capacity", "refill",       "window",
+                                     "start", "cooldown",  "lease",    "max_per_hour", "on_store_failure",
+                                     "shadow"};
 
 std::optional<Tokens> whole_number(const std::string& text) {
     Tokens number = 0;
@@ -86,7 +87,7 @@ private:
             return value.empty() ? "gives '" + key + "' no value" : "";
         }
         const auto number = whole_number(value);
-        (key == "capacity" ? draft_.capacity : draft_.max_per_hour) = number;
+        (key == "capacity" ? draft_.capacity : key == "lease" ? draft_.lease : draft_.max_per_hour) = number;
         return number ? "" : "has a " + key + " that is no whole number: '" + value + "'";
     }
 

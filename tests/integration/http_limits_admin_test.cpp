@@ -58,6 +58,17 @@ TEST_F(HttpLimitsAdmin, AddsReplacesAndRemovesPlans) {
     EXPECT_GE(log_.count_starting("INFO Audit - 127.0.0.1 set plan gold"), 1U);
 }
 
+TEST_F(HttpLimitsAdmin, ShowsTheLeaseOfAPlan) {
+    const auto added =
+        put("/admin/plans/new", R"({"algorithm":"token_bucket","capacity":9,"refill":"1/s","lease":3})");
+
+    EXPECT_EQ(added.status, 200);
+    EXPECT_THAT(
+        get("/admin/plans").body,
+        HasSubstr(R"("name":"new","algorithm":"token_bucket","capacity":9,"refill":"1/s","lease":3)"));
+    EXPECT_EQ(put("/admin/keys/k", R"({"plan":"new","lease":2,"ttl":"PT1H"})").code(), "unknown_field");
+}
+
 TEST_F(HttpLimitsAdmin, RefusesBadPlansAndKeepsTheOld) {
     const std::vector<std::pair<std::string, std::string>> cases{
         {R"({"algorithm":"token_bucket","refill":"1/s"})", "invalid_plan"},
@@ -66,6 +77,9 @@ TEST_F(HttpLimitsAdmin, RefusesBadPlansAndKeepsTheOld) {
         {R"({"algorithm":"token_bucket","capacity":1.5,"refill":"1/s"})", "invalid_number"},
         {R"({"algorithm":"token_bucket","capacity":1,"refill":"1/x"})", "invalid_plan"},
         {R"({"algorithm":"token_bucket","capacity":1,"refill":"1/s","window":"PT1S"})", "invalid_plan"},
+        {R"({"algorithm":"token_bucket","capacity":1,"refill":"1/s","lease":2})", "invalid_plan"},
+        {R"({"algorithm":"token_bucket","capacity":1,"refill":"1/s","lease":0})", "invalid_number"},
+        {R"({"algorithm":"fixed_window","capacity":1,"window":"day","lease":1})", "invalid_plan"},
         {R"({"algorithm":"token_bucket","capacity":1,"refil":"1/s"})", "unknown_field"},
         {R"({"algorithm":"token_bucket","capacity":1,"refill":"1/s","shadow":"yes"})", "invalid_flag"},
         {R"({"algorithm":"token_bucket","capacity":1,"refill":7})", "invalid_plan"},

@@ -30,7 +30,7 @@ protected:
 TEST_F(PlansFile, HoldsPlansAsTheContractSpellsThem) {
     const auto drafts = read(
         "plans:\n"
-        "  - {name: gold, algorithm: token_bucket, capacity: 100, refill: 10/s}\n"
+        "  - {name: gold, algorithm: token_bucket, capacity: 100, refill: 10/s, lease: 20}\n"
         "  - name: alerts\n"
         "    algorithm: cooldown\n"
         "    cooldown: PT5M\n"
@@ -44,6 +44,8 @@ TEST_F(PlansFile, HoldsPlansAsTheContractSpellsThem) {
     EXPECT_EQ((*drafts)[0].name, "gold");
     EXPECT_EQ((*drafts)[0].capacity, 100);
     EXPECT_EQ((*drafts)[0].refill, "10/s");
+    EXPECT_EQ((*drafts)[0].lease, 20);
+    EXPECT_EQ((*drafts)[1].lease, std::nullopt);
     EXPECT_EQ((*drafts)[1].cooldown, "PT5M");
     EXPECT_EQ((*drafts)[1].max_per_hour, 4);
     EXPECT_EQ((*drafts)[1].on_store_failure, "closed");
@@ -77,6 +79,8 @@ TEST_F(PlansFile, SaysWhatIsWrongAndWhere) {
     EXPECT_THAT(error("plans:\n  - {name: a, name: b}\n"), HasSubstr("has the key 'name' twice"));
     EXPECT_THAT(error("plans:\n  - {name: a, capacity: 1.5}\n"),
                 HasSubstr("plan 'a' at line 2 has a capacity that is no whole number: '1.5'"));
+    EXPECT_THAT(error("plans:\n  - {name: a, lease: many}\n"),
+                HasSubstr("has a lease that is no whole number: 'many'"));
     EXPECT_THAT(error("plans:\n  - {name: a, capacity: }\n"), HasSubstr("gives 'capacity' no single value"));
     EXPECT_THAT(error("plans:\n  - {name: a, window: [1]}\n"), HasSubstr("gives 'window' no single value"));
     EXPECT_THAT(error("plans:\n  - {name: a, shadow: maybe}\n"), HasSubstr("a shadow that is neither"));

@@ -22,6 +22,8 @@ struct GovernorPolicy {
     Ticks cooldown = 0;            // 0: no pause.
     std::int64_t changes_max = 0;  // 0: nothing may change.
     Ticks window = 1;
+
+    friend bool operator==(const GovernorPolicy&, const GovernorPolicy&) = default;
 };
 
 // What is remembered of the past: three words.

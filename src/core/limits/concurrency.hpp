@@ -45,6 +45,8 @@ public:
     bool release(State& state, const Ask& ask) const;
     [[nodiscard]] Moment idle_at(const State& state) const;
 
+    bool operator==(const Concurrency&) const = default;
+
 private:
     Concurrency(Tokens limit, Wait term) : limit_{limit}, term_{term} {}
 

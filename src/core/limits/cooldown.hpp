@@ -32,6 +32,8 @@ public:
     void refund(State& state, const Ask& ask) const;
     [[nodiscard]] Moment idle_at(const State& state) const;
 
+    bool operator==(const Cooldown&) const = default;
+
 private:
     explicit Cooldown(GovernorPolicy policy) : policy_{policy} {}
 

@@ -41,6 +41,8 @@ public:
         return kind_ <= WindowKind::FirstHit ? start + size_ : calendar_end(start);
     }
 
+    bool operator==(const WindowCut&) const = default;
+
 private:
     WindowCut(WindowKind kind, Wait size) : kind_{kind}, size_{size} {}
     [[nodiscard]] Moment calendar_start(Moment moment) const;
@@ -99,6 +101,8 @@ public:
     [[nodiscard]] Moment idle_at(const State& state) const {
         return is_free(state) ? Moment{} : cut_.end_of(moment_of(state.start));
     }
+
+    bool operator==(const FixedWindow&) const = default;
 
 private:
     FixedWindow(Tokens limit, WindowCut cut) : limit_{limit}, cut_{cut} {}

@@ -91,6 +91,8 @@ public:
     }
     [[nodiscard]] constexpr std::int64_t up(std::int64_t number) const { return down(number + value_ - 1); }
 
+    bool operator==(const Divisor&) const = default;
+
 private:
     std::int64_t value_;
     std::uint64_t inverse_;

@@ -28,6 +28,9 @@ enum class OnStoreFailure : std::uint8_t { Open, Closed, Local };
 struct PlanTraits {
     OnStoreFailure on_store_failure = OnStoreFailure::Open;
     bool shadow = false;  // Decides and charges, but never denies.
+    Tokens lease = 0;     // How many tokens a node may take from a shared store at a time. 0: just the cost.
+
+    bool operator==(const PlanTraits&) const = default;
 };
 
 // A named rule. A value: copies are equal and independent.
@@ -52,6 +55,8 @@ public:
 
     // Where a key begins that is not known.
     [[nodiscard]] LimitState fresh() const;
+
+    bool operator==(const Plan&) const = default;
 
 private:
     Plan(std::string name, const LimitRule& rule, PlanTraits traits)
@@ -79,6 +84,7 @@ struct PlanDraft {
     std::optional<Tokens> max_per_hour{};
     std::string on_store_failure{};  // `open` (the default), `closed` or `local`.
     bool shadow = false;
+    std::optional<Tokens> lease{};  // token_bucket: at most its capacity.
 };
 
 // Fails on a field that is missing, malformed, out of bounds, or of no use to the algorithm.

@@ -114,7 +114,7 @@ struct Algorithm {
 };
 
 constexpr std::array kAlgorithms{
-    Algorithm{"token_bucket", "refill", bucket_of},
+    Algorithm{"token_bucket", "refill lease", bucket_of},
     Algorithm{"fixed_window", "window start", window_of},
     Algorithm{"sliding_window", "window", lasting<SlidingWindow>},
     Algorithm{"sliding_window_estimate", "window", lasting<SlidingWindowEstimate>},
@@ -124,12 +124,13 @@ constexpr std::array kAlgorithms{
 
 // A field that would be ignored is a mistake of whoever wrote it.
 std::optional<std::string> useless_field(const Algorithm& algorithm, const PlanDraft& draft) {
-    const std::array<std::pair<std::string_view, bool>, 5> given{
+    const std::array<std::pair<std::string_view, bool>, 6> given{
         {{"refill", !draft.refill.empty()},
          {"window", !draft.window.empty()},
          {"start", !draft.start.empty()},
          {"cooldown", !draft.cooldown.empty()},
-         {"max_per_hour", draft.max_per_hour.has_value()}}};
+         {"max_per_hour", draft.max_per_hour.has_value()},
+         {"lease", draft.lease.has_value()}}};
     for (const auto& [field, is_given] : given) {
         if (is_given && algorithm.fields.find(field) == std::string_view::npos) {
             return std::string{field} + " is of no use to " + draft.algorithm;
@@ -155,7 +156,10 @@ Result<LimitRule, PlanError> read_rule(const PlanDraft& draft) {
 }
 
 Result<PlanTraits, PlanError> read_traits(const PlanDraft& draft) {
-    PlanTraits traits{OnStoreFailure::Open, draft.shadow};
+    PlanTraits traits{OnStoreFailure::Open, draft.shadow, draft.lease.value_or(0)};
+    if (draft.lease && (*draft.lease < 1 || *draft.lease > draft.capacity.value_or(0))) {
+        return refused("lease must be from 1 to the capacity");
+    }
     if (draft.on_store_failure == "closed") {
         traits.on_store_failure = OnStoreFailure::Closed;
     } else if (draft.on_store_failure == "local") {

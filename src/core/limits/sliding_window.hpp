@@ -41,6 +41,8 @@ public:
     void refund(State& state, const Ask& ask) const;
     [[nodiscard]] Moment idle_at(const State& state) const;
 
+    bool operator==(const SlidingWindow&) const = default;
+
 private:
     SlidingWindow(Tokens limit, Wait window) : limit_{limit}, window_{window} {}
 

@@ -40,6 +40,8 @@ public:
     void refund(State& state, const Ask& ask) const;
     [[nodiscard]] Moment idle_at(const State& state) const;
 
+    bool operator==(const SlidingWindowEstimate&) const = default;
+
 private:
     SlidingWindowEstimate(Tokens limit, Wait window) : limit_{limit}, window_{window.count()} {}
 

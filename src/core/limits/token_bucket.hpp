@@ -63,6 +63,8 @@ public:
     // From then on the bucket is full, and the state need not be kept.
     [[nodiscard]] Moment idle_at(const State& state) const { return moment_full(clipped(state)); }
 
+    bool operator==(const TokenBucket&) const = default;
+
 private:
     TokenBucket(Tokens capacity, std::int64_t unit, std::int64_t speed)
         : capacity_{capacity},

@@ -54,8 +54,9 @@ struct NumberField {
     std::string_view name;
     std::optional<Tokens> PlanDraft::*member;
 };
-constexpr std::array<NumberField, 2> kNumbers{
-    {{"capacity", &PlanDraft::capacity}, {"max_per_hour", &PlanDraft::max_per_hour}}};
+constexpr std::array<NumberField, 3> kNumbers{{{"capacity", &PlanDraft::capacity},
+                                               {"max_per_hour", &PlanDraft::max_per_hour},
+                                               {"lease", &PlanDraft::lease}}};
 
 bool is_plan_field(std::string_view name) {
     const auto same = [name](const auto& field) { return field.name == name; };

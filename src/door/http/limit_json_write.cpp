@@ -113,6 +113,9 @@ void append_plan(std::string& json, const BookedPlan& booked) {
     if (draft.max_per_hour) {
         append_number(json, R"(,"max_per_hour":)", *draft.max_per_hour);
     }
+    if (draft.lease) {
+        append_number(json, R"(,"lease":)", *draft.lease);
+    }
     append_field(json, "on_store_failure", draft.on_store_failure.empty() ? "open" : draft.on_store_failure);
     json += draft.shadow ? R"(,"shadow":true)" : R"(,"shadow":false)";
     append_field(json, "origin", booked.origin == PlanOrigin::File ? "file" : "admin");

@@ -76,7 +76,7 @@ Result<OverrideWords, Problem> read_override(const ServerWorld& world, const Req
     if (body.object() == nullptr) {
         return Unexpected{body.problem()};
     }
-    for (const std::string_view field : {"on_store_failure", "shadow"}) {
+    for (const std::string_view field : {"on_store_failure", "shadow", "lease"}) {
         if (body.object()->if_contains(field) != nullptr) {
             return Unexpected{bad_field("unknown_field", field, "is not a field of an override.")};
         }

@@ -59,6 +59,32 @@ TEST(Plan, AcceptsOnlyNamesOfItsAlphabet) {
     EXPECT_FALSE(is_plan_name(std::string(129, 'x')));
 }
 
+TEST(Plan, LeasesFromOneTokenToAllOfThem) {
+    PlanDraft draft = gold();
+    EXPECT_EQ(good(make_plan(draft)).traits().lease, 0);
+    for (const Tokens lease : {1, 10}) {
+        draft.lease = lease;
+        EXPECT_EQ(good(make_plan(draft)).traits().lease, lease);
+    }
+    for (const Tokens lease : {0, -1, 11}) {
+        draft.lease = lease;
+        EXPECT_EQ(refusal(draft), "plan 'gold': lease must be from 1 to the capacity");
+    }
+}
+
+TEST(Plan, IsTheSameOnlyByNameRuleAndTraits) {
+    const Plan one = plan("p", bucket(5, 1, 1s));
+
+    EXPECT_EQ(one, plan("p", bucket(5, 1, 1s)));
+    EXPECT_NE(one, plan("q", bucket(5, 1, 1s)));
+    EXPECT_NE(one, plan("p", bucket(6, 1, 1s)));
+    EXPECT_NE(one, plan("p", bucket(5, 1, 2s)));
+    EXPECT_NE(one, plan("p", bucket(5, 1, 1s), kShadow));
+    EXPECT_NE(plan("p", aligned(5, 1s)), plan("p", from_first_hit(5, 1s)));
+    EXPECT_NE(plan("p", good(Cooldown::make(1s, 5))), plan("p", good(Cooldown::make(2s, 5))));
+    EXPECT_NE(plan("p", good(SlidingWindow::make(5, 1s))), plan("p", good(SlidingWindow::make(5, 2s))));
+}
+
 TEST(Plan, NamesItselfInEveryRefusal) {
     PlanDraft draft = gold();
     draft.refill = "often";
@@ -74,6 +100,10 @@ TEST(Plan, RefusesFieldsThatItsAlgorithmHasNoUseFor) {
     const PlanDraft month{
         .name = "m", .algorithm = "fixed_window", .capacity = 1, .window = "month", .start = "first_hit"};
 
+    const PlanDraft leased{
+        .name = "l", .algorithm = "sliding_window", .capacity = 5, .window = "PT1H", .lease = 2};
+
+    EXPECT_THAT(refusal(leased), HasSubstr("plan 'l': lease is of no use to sliding_window"));
     EXPECT_THAT(refusal(windowed), HasSubstr("window is of no use to token_bucket"));
     EXPECT_THAT(refusal(paused), HasSubstr("cooldown is of no use"));
     EXPECT_THAT(refusal(month), HasSubstr("start is of no use to a calendar window"));
