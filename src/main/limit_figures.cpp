@@ -10,9 +10,25 @@ namespace {
 constexpr std::array<const char*, 7> kResultNames{"ok",          "denied", "shadow",      "fail_open",
                                                   "fail_closed", "local",  "local_denied"};
 constexpr std::array<const char*, 5> kFailureNames{"late", "unavailable", "contended", "full", "skipped"};
+constexpr std::array<const char*, 2> kSparingNames{"denial", "block"};
 
 double value_of(const std::atomic<std::uint64_t>& count) {
     return static_cast<double>(count.load(std::memory_order_relaxed));
+}
+
+// One counter for each name of a label.
+template <std::size_t N>
+prometheus::MetricFamily by_label(MetricTitle title, const char* label,
+                                  const std::array<const char*, N>& names,
+                                  const std::array<std::atomic<std::uint64_t>, N>& counts) {
+    prometheus::MetricFamily family{title.name, title.help, prometheus::MetricType::Counter, {}};
+    for (std::size_t i = 0; i < N; ++i) {
+        prometheus::ClientMetric metric;
+        metric.label = {{label, names[i]}};
+        metric.counter.value = value_of(counts[i]);
+        family.metric.push_back(std::move(metric));
+    }
+    return family;
 }
 
 }  // namespace
@@ -32,6 +48,10 @@ void LimitFigures::store_failed(StoreFailure failure) {
 void LimitFigures::store_called(std::size_t checks, std::chrono::nanoseconds duration) {
     durations_.add(duration.count());
     batches_.add(static_cast<std::int64_t>(checks));
+}
+
+void LimitFigures::store_spared(StoreSpared by) {
+    spared_.at(static_cast<std::size_t>(by)).fetch_add(1, std::memory_order_relaxed);
 }
 
 void LimitFigures::breaker_changed(BreakerState state) {
@@ -63,18 +83,12 @@ void LimitFigures::collect(MetricFamilies& families, const PlanSet& plans,
     add_row(kPlanLabels, "other");
     families.push_back(std::move(checks));
 
-    prometheus::MetricFamily failures{"sluice_limit_store_failures_total",
-                                      "Checks that the store of limits did not decide, by why.",
-                                      prometheus::MetricType::Counter,
-                                      {}};
-    for (std::size_t i = 0; i < kFailures; ++i) {
-        prometheus::ClientMetric metric;
-        metric.label = {{"kind", kFailureNames[i]}};
-        metric.counter.value = value_of(failures_[i]);
-        failures.metric.push_back(std::move(metric));
-    }
-    families.push_back(std::move(failures));
-
+    families.push_back(by_label(
+        {"sluice_limit_store_failures_total", "Checks that the store of limits did not decide, by why."},
+        "kind", kFailureNames, failures_));
+    families.push_back(by_label(
+        {"sluice_limit_store_spared_total", "Checks that were answered without the store, by what answered."},
+        "by", kSparingNames, spared_));
     add_gauge(families, {"sluice_limit_breaker_state", "0: closed, 1: half-open, 2: open."},
               static_cast<double>(breaker_.load(std::memory_order_relaxed)));
     add_counter(families, {"sluice_limit_breaker_openings_total", "Times the breaker opened."},

@@ -25,6 +25,7 @@ public:
     void decided(const LimitAnswer& answer) override;
     void store_failed(StoreFailure failure) override;
     void store_called(std::size_t checks, std::chrono::nanoseconds duration) override;
+    void store_spared(StoreSpared by) override;
     void breaker_changed(BreakerState state) override;
 
     // Appends every family, with the plans that are in force.
@@ -36,12 +37,14 @@ private:
     // The reasons, and a denial of a local plan, which has the same reason as what it allows.
     static constexpr std::size_t kResults = 7;
     static constexpr std::size_t kFailures = 5;
+    static constexpr std::size_t kSparings = 2;
     static constexpr std::int64_t kMicrosecond = 1'000;
     static constexpr std::int64_t kMillisecond = 1'000'000;
 
     // The last row is "other".
     std::array<std::array<Count, kResults>, kPlanLabels + 1> decided_{};
     std::array<Count, kFailures> failures_{};
+    std::array<Count, kSparings> spared_{};
     std::atomic<BreakerState> breaker_{BreakerState::Closed};
     Count breaker_openings_{0};
     Tally<9> durations_{{100 * kMicrosecond, 250 * kMicrosecond, 500 * kMicrosecond, kMillisecond,

@@ -44,8 +44,9 @@ Result<void, std::string> open_redis(const Settings& settings, ChosenLimitStore&
 
 Result<void, std::string> open_postgres(const Settings& settings, Log& log,
                                         postgres::PoolMetrics& pool_metrics, ChosenLimitStore& chosen) {
-    // One for each thread that the service asks the store from, and one to tell it the plans.
-    constexpr std::size_t kConnections = 4;
+    // One for each thread that the service asks the store from, one to give blocks back, one to tell it the
+    // plans.
+    constexpr std::size_t kConnections = 5;
     postgres::PoolSettings pool;
     pool.connect.dsn = settings.postgres.dsn;
     pool.min = std::min(settings.postgres.pool_min, kConnections);

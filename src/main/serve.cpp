@@ -111,6 +111,8 @@ private:
         LimitServiceOptions options;
         options.calls = limit_store_.calls;
         options.deadline = settings_.limits.deadline;
+        options.node.denials.longest = settings_.limits.deny_cache;
+        options.node.blocks.lease_time = settings_.limits.lease_time;
         options.policy.open = {settings_.limits.fail_open_time, settings_.limits.fail_open_tokens};
         limits_ = std::make_unique<LimitService>(
             options,

@@ -174,6 +174,12 @@ public:
 
     Duration duration(std::string_view key) { return good(key, duration_setting(text(key))); }
 
+    // For what is off unless it is set to something.
+    [[nodiscard]] bool is_off(std::string_view key) const {
+        const SettingInForce& entry = entries_.at(key);
+        return !entry.is_set || entry.value == "0";
+    }
+
     std::size_t whole_number(std::string_view key, std::size_t least, std::size_t most) {
         return good(key, number_setting(text(key), {least, most}));
     }
@@ -216,12 +222,13 @@ public:
     }
 
     Settings::Limits limits() {
-        return {
-            .keys_max = good("limits.keysMax", number_setting(text("limits.keysMax"), kLimitKeysRange)),
-            .deadline = duration("limits.deadline"),
-            .fail_open_time = duration("limits.failOpenTime"),
-            .fail_open_tokens = good("limits.failOpenTokens",
-                                     number_setting(text("limits.failOpenTokens"), kFailOpenTokensRange))};
+        return {.keys_max = good("limits.keysMax", number_setting(text("limits.keysMax"), kLimitKeysRange)),
+                .deadline = duration("limits.deadline"),
+                .fail_open_time = duration("limits.failOpenTime"),
+                .fail_open_tokens = good("limits.failOpenTokens",
+                                         number_setting(text("limits.failOpenTokens"), kFailOpenTokensRange)),
+                .deny_cache = is_off("limits.denyCache") ? Duration{0} : duration("limits.denyCache"),
+                .lease_time = duration("limits.leaseTime")};
     }
 
     Settings::Redis redis() {

@@ -36,6 +36,8 @@ struct Settings {
         Duration deadline;
         Duration fail_open_time;
         std::size_t fail_open_tokens;
+        Duration deny_cache;  // 0: none.
+        Duration lease_time;
     } limits;
     struct Redis {
         std::string address;  // Empty: none.

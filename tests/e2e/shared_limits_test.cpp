@@ -26,7 +26,9 @@ protected:
         std::ofstream{path_} << "plans:\n"
                                 "  - {name: gold, algorithm: token_bucket, capacity: 3, refill: 1/d}\n"
                                 "  - {name: safe, algorithm: token_bucket, capacity: 3, refill: 1/d, "
-                                "on_store_failure: closed}\n";
+                                "on_store_failure: closed}\n"
+                                "  - {name: fast, algorithm: token_bucket, capacity: 20, refill: 1/d, "
+                                "lease: 5}\n";
     }
 
     static CliResult check(const CliServer& server, const std::string& plan, const char* tokens = "1") {
@@ -39,6 +41,12 @@ protected:
         EXPECT_EQ(check(second, "gold").ending.code, 0);
         EXPECT_EQ(check(second, "gold").ending.code, 4);
         EXPECT_EQ(check(first, "gold").ending.code, 4);
+    }
+
+    // What the store has left, whatever servers hold of it.
+    static bool has_left(const CliServer& server, const std::string& plan, const char* tokens) {
+        return check(server, plan, "0").out.find(R"("remaining":)" + std::string{tokens} + ",") !=
+               std::string::npos;
     }
 
     static bool eventually(const std::function<bool()>& holds) {
@@ -77,6 +85,84 @@ TEST_F(SharedLimits, AreOneInRedisAndFollowThePlansWhileItIsAway) {
         [&] { return check(first, "safe", "0").out.find(R"("reason":"OK")") != std::string::npos; }));
 }
 
+// How many single tokens two servers give away until both deny.
+int drain(const CliServer& first, const CliServer& second, const std::string& plan) {
+    const std::string question = R"({"key":"user-1","plans":[")" + plan + R"("]})";
+    int given = 0;
+    for (const CliServer* server : {&first, &second, &first}) {
+        while (call(server->port(), "POST", "/api/v1/check", question).status == 200) {
+            ++given;
+        }
+    }
+    return given;
+}
+
+TEST_F(SharedLimits, WithALeaseAdmitAtMostABlockOfEachServerMore) {
+    SLUICE_NEEDS_REDIS("SLUICE_TEST_REDIS");
+    OwnRedis redis{"redis"};
+    const Variables patience{{"SLUICE_REDIS_TIMEOUT", "5s"},
+                             {"SLUICE_LIMITS_DEADLINE", "5s"},
+                             {"SLUICE_LIMITS_LEASE_TIME", "PT1H"}};
+    const std::vector<std::string> flags{"--store", "memory", "--redis", redis.address(), "--plans", path_};
+    const CliServer first{flags, patience};
+    const CliServer second{flags, patience};
+    EXPECT_EQ(check(first, "fast").ending.code, 0);
+    EXPECT_EQ(check(second, "fast").ending.code, 0);
+    EXPECT_TRUE(has_left(first, "fast", "10"));
+
+    flush(redis.address());  // As if the bucket had filled while both held four.
+
+    EXPECT_EQ(drain(first, second, "fast"), 20 + 2 * 4);
+}
+
+TEST_F(SharedLimits, WithALeaseAreGivenBackWhenItEndsOrTheServerStops) {
+    SLUICE_NEEDS_REDIS("SLUICE_TEST_REDIS");
+    OwnRedis redis{"redis"};
+    const std::vector<std::string> flags{"--store", "memory", "--redis", redis.address(), "--plans", path_};
+    const auto holding = [](const char* time) {
+        return Variables{{"SLUICE_REDIS_TIMEOUT", "5s"},
+                         {"SLUICE_LIMITS_DEADLINE", "5s"},
+                         {"SLUICE_LIMITS_LEASE_TIME", time}};
+    };
+    CliServer slow{flags, holding("PT1H")};
+    const CliServer quick{flags, holding("100ms")};
+    EXPECT_EQ(check(slow, "fast", "2").ending.code, 0);
+    EXPECT_TRUE(has_left(quick, "fast", "15"));
+
+    slow.process().signal(SIGTERM);
+
+    EXPECT_EQ(slow.process().wait().code, 0);
+    EXPECT_TRUE(has_left(quick, "fast", "18"));
+    EXPECT_EQ(check(quick, "fast", "2").ending.code, 0);
+    EXPECT_TRUE(eventually([&] { return has_left(quick, "fast", "16"); }));
+}
+
+TEST_F(SharedLimits, ThatAreDeniedHearOfOtherServersInTime) {
+    SLUICE_NEEDS_REDIS("SLUICE_TEST_REDIS");
+    OwnRedis redis{"redis"};
+    const std::vector<std::string> flags{"--store", "memory", "--redis", redis.address(), "--plans", path_};
+    const auto believing = [](const char* time) {
+        return Variables{{"SLUICE_REDIS_TIMEOUT", "5s"},
+                         {"SLUICE_LIMITS_DEADLINE", "5s"},
+                         {"SLUICE_LIMITS_DENY_CACHE", time}};
+    };
+    const CliServer slow{flags, believing("PT1H")};
+    const CliServer quick{flags, believing("PT1S")};
+    const CliServer other{flags, believing("0")};
+    const Words reset{"key", "reset", "user-1"};
+    EXPECT_EQ(check(slow, "gold", "3").ending.code, 0);
+    EXPECT_EQ(check(slow, "gold").ending.code, 4);
+    EXPECT_EQ(check(quick, "gold").ending.code, 4);
+
+    EXPECT_EQ(other.run(reset).ending.code, 0);
+
+    EXPECT_EQ(check(other, "gold").ending.code, 0);
+    EXPECT_EQ(check(slow, "gold").ending.code, 4) << "it believes its denial";
+    EXPECT_TRUE(eventually([&] { return check(quick, "gold").ending.code == 0; }));
+    EXPECT_EQ(slow.run(reset).ending.code, 0);
+    EXPECT_EQ(check(slow, "gold").ending.code, 0) << "what is reset here counts at once";
+}
+
 TEST_F(SharedLimits, AreOneOnPostgresAndForSql) {
     const Variables patience{{"SLUICE_LIMITS_DEADLINE", "5s"}};
     const std::vector<std::string> flags{"--store", dsn(), "--plans", path_};
@@ -85,7 +171,8 @@ TEST_F(SharedLimits, AreOneOnPostgresAndForSql) {
     share_one_limit(first, second);
 
     const auto connection = connect();
-    EXPECT_EQ(ask(*connection, "select string_agg(name, ' ' order by name) from sluice.plan"), "gold safe");
+    EXPECT_EQ(ask(*connection, "select string_agg(name, ' ' order by name) from sluice.plan"),
+              "fast gold safe");
     EXPECT_EQ(ask(*connection, "select allowed from sluice.allow('user-1', 'gold')"), "f");
     EXPECT_EQ(ask(*connection, "select remaining from sluice.allow('user-1', 'safe', 2)"), "1");
     EXPECT_EQ(check(first, "safe", "2").ending.code, 4);

@@ -19,6 +19,7 @@ public:
         ++store_calls;
         store_checks += checks;
     }
+    void store_spared(StoreSpared by) override { ++spared.at(static_cast<std::size_t>(by)); }
     void breaker_changed(BreakerState state) override { ++states.at(static_cast<std::size_t>(state)); }
 
     [[nodiscard]] std::uint64_t count(LimitReason reason) const {
@@ -30,10 +31,14 @@ public:
     [[nodiscard]] std::uint64_t count(BreakerState state) const {
         return states.at(static_cast<std::size_t>(state));
     }
+    [[nodiscard]] std::uint64_t count(StoreSpared by) const {
+        return spared.at(static_cast<std::size_t>(by));
+    }
 
     std::array<std::atomic<std::uint64_t>, 6> reasons{};
     std::array<std::atomic<std::uint64_t>, 5> failures{};
     std::array<std::atomic<std::uint64_t>, 3> states{};
+    std::array<std::atomic<std::uint64_t>, 2> spared{};
     std::atomic<std::uint64_t> store_calls = 0;
     std::atomic<std::uint64_t> store_checks = 0;
 };

@@ -8,13 +8,15 @@
 namespace sluice::test {
 
 // A store that does as it is told before it asks the real one: fails, or waits. Counts its calls.
-// Thread safety: that of the real one; `before` is set while nobody calls.
+// Thread safety: that of the real one; hooks are set while nobody calls.
 class FaultyLimitStore final : public LimitStore {
 public:
     explicit FaultyLimitStore(LimitStore& real) : real_{real} {}
 
     // Called with the number of the call, from 1. A fault is answered in place of the real store.
     std::function<std::optional<LimitFault>(std::uint64_t)> before;
+    // Called when the real store has decided checks, and before it is known what.
+    std::function<void()> after_take;
     std::atomic<std::uint64_t> calls = 0;
     std::atomic<std::uint64_t> checks_taken = 0;
 
@@ -27,6 +29,9 @@ public:
         }
         checks_taken += checks.size();
         real_.take(checks, outcomes);
+        if (after_take) {
+            after_take();
+        }
     }
     CheckOutcome take_together(std::span<const Check> checks) override {
         const auto fault = arrive();

@@ -119,6 +119,7 @@ TEST(PrometheusMetrics, CountChecksByPlanAndResult) {
     decide("p0", LimitReason::Local, false);
     decide("p200", LimitReason::Denied, false);
     metrics.limits().store_failed(StoreFailure::Late);
+    metrics.limits().store_spared(StoreSpared::Block);
     metrics.limits().breaker_changed(BreakerState::Open);
 
     const std::string text = metrics.text(
@@ -132,6 +133,8 @@ TEST(PrometheusMetrics, CountChecksByPlanAndResult) {
              "sluice_limit_checks_total{plan=\"p0\",result=\"fail_closed\"} 0",
              "sluice_limit_checks_total{plan=\"other\",result=\"denied\"} 1",
              "sluice_limit_store_failures_total{kind=\"late\"} 1",
+             "sluice_limit_store_spared_total{by=\"denial\"} 0",
+             "sluice_limit_store_spared_total{by=\"block\"} 1",
              "sluice_limit_breaker_state 2",
              "sluice_limit_breaker_openings_total 1",
              "sluice_limit_plans 201",

@@ -69,6 +69,8 @@ TEST(Settings, HaveTheDefaultsOfTheContract) {
     EXPECT_EQ(settings.limits.deadline, std::chrono::milliseconds{50});
     EXPECT_EQ(settings.limits.fail_open_time, std::chrono::minutes{5});
     EXPECT_EQ(settings.limits.fail_open_tokens, 1'000'000U);
+    EXPECT_EQ(settings.limits.deny_cache, Duration{0});
+    EXPECT_EQ(settings.limits.lease_time, std::chrono::seconds{1});
 }
 
 TEST(Settings, LetAFlagBeatAVariableAndAVariableBeatTheFile) {
@@ -134,6 +136,19 @@ TEST(Settings, TakeThePlansFileFromEverySource) {
         "c.yaml");
     EXPECT_THAT(error_of({}, {{"SLUICE_LIMITS_KEYS_MAX", "0"}}), HasSubstr("SLUICE_LIMITS_KEYS_MAX"));
     EXPECT_THAT(error_of({}, {{"SLUICE_LIMITS_DEADLINE", "50 ms"}}), HasSubstr("SLUICE_LIMITS_DEADLINE"));
+}
+
+TEST(Settings, RememberDenialsOnlyWhenTold) {
+    const auto deny_cache = [](const std::string& value) {
+        return must_load({}, {{"SLUICE_LIMITS_DENY_CACHE", value}}).limits.deny_cache;
+    };
+
+    EXPECT_EQ(deny_cache("PT2S"), std::chrono::seconds{2});
+    EXPECT_EQ(deny_cache("500ms"), std::chrono::milliseconds{500});
+    EXPECT_EQ(deny_cache("0"), Duration{0});
+    EXPECT_THAT(error_of({}, {{"SLUICE_LIMITS_DENY_CACHE", "soon"}}), HasSubstr("SLUICE_LIMITS_DENY_CACHE"));
+    EXPECT_EQ(must_load({}, {{"SLUICE_LIMITS_LEASE_TIME", "250ms"}}).limits.lease_time,
+              std::chrono::milliseconds{250});
 }
 
 TEST(Settings, NameTheNearestKnownNameOfAnUnknownOne) {

@@ -16,6 +16,12 @@ enum class StoreFailure : std::uint8_t {
     Skipped,      // Not asked: the breaker was open.
 };
 
+// What answered a check in the store's place while the store was well.
+enum class StoreSpared : std::uint8_t {
+    Denial,  // One that still holds.
+    Block,   // Tokens that this node had taken before.
+};
+
 // What operators measure of limits.
 // Thread safety: any thread; never blocks for long.
 class LimitMetrics {
@@ -26,6 +32,8 @@ public:
     virtual void store_failed(StoreFailure failure) = 0;
     // A store that is asked for many checks at once.
     virtual void store_called(std::size_t checks, std::chrono::nanoseconds duration) = 0;
+    // A check that a store which blocks was not asked for.
+    virtual void store_spared(StoreSpared by) = 0;
     virtual void breaker_changed(BreakerState state) = 0;
 };
 

@@ -1,7 +1,6 @@
 #include "app/limits/limit_service.hpp"
 
 #include <algorithm>
-#include <array>
 #include <cassert>
 
 #include "app/limits/errand.hpp"
@@ -50,6 +49,11 @@ const ResolvedCheck& culprit(std::span<const ResolvedCheck> checks) {
     return found == checks.end() ? checks.front() : *found;
 }
 
+// How often ended blocks are looked for: often enough to cut little from their time.
+Wait looks_every(const TokenBlockOptions& blocks) {
+    return std::max(blocks.lease_time / 8, Wait{std::chrono::milliseconds{1}});
+}
+
 }  // namespace
 
 LimitService::LimitService(LimitServiceOptions options, LimitServiceWorld world)
@@ -60,13 +64,15 @@ LimitService::LimitService(LimitServiceOptions options, LimitServiceWorld world)
     if (is_direct()) {
         return;
     }
+    node_ = std::make_unique<NodeStore>(options_.node, world_.store, world_.plans, world_.metrics);
+    returner_ = std::make_unique<BlockReturner>(*node_, looks_every(options_.node.blocks));
     deadlines_ = std::make_unique<DeadlineQueue>(options_.deadline);
     checks_ = std::make_unique<Combiner<ErrandPtr, Outcomes>>(
         options_.batches, [this](std::span<ErrandPtr> errands) { return run(errands); });
     queries_ = std::make_unique<Combiner<Query, std::monostate>>(
         CombinerLimits{1, options_.queries_max, 1}, [this](std::span<Query> queries) {
             for (Query& query : queries) {
-                query(world_.store);
+                query(store());
             }
             return std::vector<std::monostate>(queries.size());
         });
@@ -79,6 +85,8 @@ void LimitService::stop() {
     checks_->stop();
     queries_->stop();
     deadlines_->stop();
+    returner_->stop();
+    node_->give_back_all();
 }
 
 void LimitService::log_change(BreakerState state) {
@@ -183,6 +191,11 @@ void LimitService::check(const LimitQuestion& question, Done<LimitAnswer> done) 
     });
 }
 
+std::optional<LimitReply> LimitService::answer_here(const ResolvedCheck& check, const PlansInForce& plans) {
+    const auto known = node_->known(check.to_check());
+    return known ? std::optional{settle({&check, 1}, *known, plans)} : std::nullopt;
+}
+
 void LimitService::check_each(std::span<const LimitQuestion> questions, EachDone done) {
     const PlansInForce plans = world_.plans.current();
     std::vector<LimitReply> replies;
@@ -198,12 +211,14 @@ void LimitService::check_each(std::span<const LimitQuestion> questions, EachDone
     std::vector<std::size_t> places;  // Where each of the errand's checks is answered.
     for (const LimitQuestion& question : questions) {
         auto resolved = resolve(question, *plans);
-        if (resolved) {
+        if (!resolved) {
+            replies.emplace_back(Unexpected{std::move(resolved).error()});
+        } else if (auto known = answer_here(*resolved, plans)) {
+            replies.push_back(*std::move(known));
+        } else {
             errand->add(*resolved);
             places.push_back(replies.size());
             replies.emplace_back(LimitAnswer{});
-        } else {
-            replies.emplace_back(Unexpected{std::move(resolved).error()});
         }
     }
     errand->finish = [this, places = std::move(places), replies = std::move(replies), done = std::move(done)](
@@ -235,82 +250,6 @@ void LimitService::check_together(std::span<const LimitQuestion> questions, Done
                    : fall_back(finished.checks, reply.error(), finished.plans));
     };
     submit(errand);
-}
-
-void LimitService::submit(const ErrandPtr& errand) {
-    if (errand->checks.empty()) {
-        errand->finish(*errand, Outcomes{});
-        return;
-    }
-    errand->pass = admission();
-    if (errand->pass == Pass::Refused) {
-        errand->finish(*errand, Unexpected{StoreFailure::Skipped});
-        return;
-    }
-    if (is_direct()) {
-        std::array<ErrandPtr, 1> alone{errand};
-        conclude(*errand, std::move(run(alone).front()));
-        return;
-    }
-    deadlines_->add(errand);
-    const auto completion = [this, errand](Result<Outcomes, Refusal> ran) {
-        if (errand->claim()) {
-            conclude(*errand, ran ? StoreReply{*std::move(ran)} : StoreReply{Unexpected{StoreFailure::Late}});
-        }
-    };
-    checks_->submit({errand, completion, SteadyClock::now() + options_.deadline, errand->checks.size(),
-                     WhenFull::Refuse});
-}
-
-void LimitService::conclude(Errand& errand, const StoreReply& reply) {
-    report(errand.pass, reply);
-    // Whoever still watches the errand must not keep alive what its caller waits with.
-    auto finish = std::move(errand.finish);
-    finish(errand, reply);
-}
-
-std::vector<LimitService::Outcomes> LimitService::run(std::span<ErrandPtr> errands) {
-    const auto began = SteadyClock::now();
-    std::vector<Check> singles;
-    for (const ErrandPtr& errand : errands) {
-        // Whom a deadline has answered already is not charged any more.
-        for (const ResolvedCheck& check :
-             errand->together || errand->is_over() ? Checks{} : Checks{errand->checks}) {
-            singles.push_back(check.to_check());
-        }
-    }
-    Outcomes outcomes(singles.size(), Unexpected{LimitFault::Unavailable});
-    if (!singles.empty()) {
-        world_.store.take(singles, outcomes);
-    }
-    std::vector<Outcomes> replies;
-    auto next = outcomes.begin();
-    std::size_t count = singles.size();
-    auto left = singles.begin();
-    for (const ErrandPtr& errand : errands) {
-        Outcomes& reply = replies.emplace_back();
-        if (errand->together && errand->is_over()) {
-            reply.emplace_back(Unexpected{LimitFault::Unavailable});
-            continue;
-        }
-        if (errand->together) {
-            std::vector<Check> all;
-            for (const ResolvedCheck& check : errand->checks) {
-                all.push_back(check.to_check());
-            }
-            reply.push_back(world_.store.take_together(all));
-            count += all.size();
-            continue;
-        }
-        // It was taken if the next single check is its own; what was over by then is answered by nobody.
-        const bool taken = left != singles.end() && left->key.data() == errand->checks.front().key.data();
-        for (std::size_t i = 0; i < errand->checks.size(); ++i) {
-            reply.push_back(taken ? *next++ : CheckOutcome{Unexpected{LimitFault::Unavailable}});
-        }
-        left += taken ? static_cast<std::ptrdiff_t>(errand->checks.size()) : 0;
-    }
-    world_.metrics.store_called(count, SteadyClock::now() - began);
-    return replies;
 }
 
 }  // namespace sluice

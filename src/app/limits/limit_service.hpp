@@ -3,6 +3,7 @@
 #include <vector>
 
 #include "app/combiner.hpp"
+#include "app/limits/block_returner.hpp"
 #include "app/limits/deadline_queue.hpp"
 #include "app/limits/fail_policy.hpp"
 #include "app/limits/limit_observer.hpp"
@@ -22,6 +23,7 @@ struct LimitServiceOptions {
     std::chrono::milliseconds patience{5'000};  // How long those may wait for their turn.
     BreakerOptions breaker{};
     FailPolicyOptions policy{};
+    NodeStoreOptions node{};  // For stores that block: what is answered without them.
 };
 
 // What surrounds the service. All of it outlives the service.
@@ -110,6 +112,8 @@ private:
 
     LimitReply check_direct(const LimitQuestion& question, const PlansInForce& plans);
     CheckOutcome take_direct(std::span<const Check> checks, bool together);
+    // For blocking stores: what this node knows of the check already.
+    std::optional<LimitReply> answer_here(const ResolvedCheck& check, const PlansInForce& plans);
     // What the store's word, or its silence, comes to for checks that were decided as one.
     LimitReply settle(Checks checks, const CheckOutcome& outcome, const PlansInForce& plans);
     LimitReply fall_back(Checks checks, StoreFailure failure, const PlansInForce& plans);
@@ -117,9 +121,13 @@ private:
 
     void submit(const ErrandPtr& errand);
     std::vector<Outcomes> run(std::span<ErrandPtr> errands);
+    // Asks for the single checks of errands, one after the other; those that are over are left out.
+    Outcomes take_singles(std::span<const ErrandPtr> errands);
+    CheckOutcome take_together(const Errand& errand);
     // REQUIRES: the errand was claimed by the caller.
     void conclude(Errand& errand, const StoreReply& reply);
     void log_change(BreakerState state);
+    [[nodiscard]] LimitStore& store() const { return node_ ? *node_ : world_.store; }
 
     template <class T, class Call>
     void ask(Call call, Done<T> done);
@@ -131,6 +139,8 @@ private:
     CircuitBreaker breaker_;
     FailPolicy policy_;
     // For blocking stores only.
+    std::unique_ptr<NodeStore> node_;
+    std::unique_ptr<BlockReturner> returner_;
     std::unique_ptr<DeadlineQueue> deadlines_;
     std::unique_ptr<Combiner<ErrandPtr, Outcomes>> checks_;
     std::unique_ptr<Combiner<Query, std::monostate>> queries_;

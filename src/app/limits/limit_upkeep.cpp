@@ -29,7 +29,7 @@ LimitError refused(LimitFault fault) {
 template <class T, class Call>
 void LimitService::ask(Call call, Done<T> done) {
     if (is_direct()) {
-        done(call(world_.store));
+        done(call(store()));
         return;
     }
     struct Asked {

@@ -1,0 +1,99 @@
+// How checks of a service go to the store and come back.
+#include <algorithm>
+#include <array>
+
+#include "app/limits/errand.hpp"
+#include "app/limits/limit_service.hpp"
+
+namespace sluice {
+
+using SteadyClock = std::chrono::steady_clock;
+
+void LimitService::submit(const ErrandPtr& errand) {
+    if (errand->checks.empty()) {
+        errand->finish(*errand, Outcomes{});
+        return;
+    }
+    errand->pass = admission();
+    if (errand->pass == CircuitBreaker::Pass::Refused) {
+        errand->finish(*errand, Unexpected{StoreFailure::Skipped});
+        return;
+    }
+    if (is_direct()) {
+        std::array<ErrandPtr, 1> alone{errand};
+        conclude(*errand, std::move(run(alone).front()));
+        return;
+    }
+    deadlines_->add(errand);
+    const auto completion = [this, errand](Result<Outcomes, Refusal> ran) {
+        if (errand->claim()) {
+            conclude(*errand, ran ? StoreReply{*std::move(ran)} : StoreReply{Unexpected{StoreFailure::Late}});
+        }
+    };
+    checks_->submit({errand, completion, SteadyClock::now() + options_.deadline, errand->checks.size(),
+                     WhenFull::Refuse});
+}
+
+void LimitService::conclude(Errand& errand, const StoreReply& reply) {
+    report(errand.pass, reply);
+    // Whoever still watches the errand must not keep alive what its caller waits with.
+    auto finish = std::move(errand.finish);
+    finish(errand, reply);
+}
+
+LimitService::Outcomes LimitService::take_singles(std::span<const ErrandPtr> errands) {
+    std::vector<Check> singles;
+    for (const ErrandPtr& errand : errands) {
+        for (const ResolvedCheck& check : errand->checks) {
+            singles.push_back(check.to_check());
+        }
+    }
+    Outcomes outcomes(singles.size(), Unexpected{LimitFault::Unavailable});
+    if (!singles.empty()) {
+        store().take(singles, outcomes);
+    }
+    return outcomes;
+}
+
+CheckOutcome LimitService::take_together(const Errand& errand) {
+    std::vector<Check> all;
+    for (const ResolvedCheck& check : errand.checks) {
+        all.push_back(check.to_check());
+    }
+    return store().take_together(all);
+}
+
+std::vector<LimitService::Outcomes> LimitService::run(std::span<ErrandPtr> errands) {
+    const auto began = SteadyClock::now();
+    // Whom a deadline has answered already is not charged any more.
+    std::vector<bool> over;
+    std::vector<ErrandPtr> singles;
+    for (const ErrandPtr& errand : errands) {
+        over.push_back(errand->is_over());
+        if (!over.back() && !errand->together) {
+            singles.push_back(errand);
+        }
+    }
+    const Outcomes outcomes = take_singles(singles);
+    std::size_t count = outcomes.size();
+    auto next = outcomes.begin();
+    std::vector<Outcomes> replies;
+    for (std::size_t i = 0; i < errands.size(); ++i) {
+        const Errand& errand = *errands[i];
+        const auto size = static_cast<std::ptrdiff_t>(errand.checks.size());
+        if (over[i]) {
+            replies.emplace_back(errand.together ? 1 : errand.checks.size(),
+                                 Unexpected{LimitFault::Unavailable});
+        } else if (errand.together) {
+            replies.push_back({take_together(errand)});
+            count += errand.checks.size();
+        } else {
+            replies.emplace_back(next, next + size);
+            next += size;
+        }
+    }
+    world_.metrics.store_called(count, SteadyClock::now() - began);
+    return replies;
+}
+
+}  // namespace sluice
