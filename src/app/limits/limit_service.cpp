@@ -57,10 +57,10 @@ Wait looks_every(const TokenBlockOptions& blocks) {
 }  // namespace
 
 LimitService::LimitService(LimitServiceOptions options, LimitServiceWorld world)
-    : options_{options},
+    : options_{std::move(options)},
       world_{world},
-      breaker_{options.breaker, [this](BreakerState state) { log_change(state); }},
-      policy_{options.policy, world.local} {
+      breaker_{options_.breaker, [this](BreakerState state) { log_change(state); }},
+      policy_{options_.policy, world.local} {
     if (is_direct()) {
         return;
     }

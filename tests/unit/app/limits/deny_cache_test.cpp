@@ -65,6 +65,10 @@ TEST_F(DenyCacheOfNode, LeavesRefusalsToTheStore) {
     ASSERT_FALSE(allowed("k", {"gold"}));
 
     EXPECT_EQ(ask("k", {"gold"}, 4).error(), LimitFault::InvalidCost);
+
+    ASSERT_TRUE(allowed("d", {"daily"}, 10));
+    ASSERT_FALSE(allowed("d", {"gold", "daily"}));  // By daily, which could allow four.
+    EXPECT_EQ(ask("d", {"gold", "daily"}, 4).error(), LimitFault::InvalidCost);
 }
 
 TEST_F(DenyCacheOfNode, BelievesNoDenialForLongerThanItIsTold) {
