@@ -9,7 +9,7 @@ namespace sluice {
 //     plans:                             # As in the plans file of `sluice serve`.
 //       - {name: gold, algorithm: token_bucket, capacity: 100, refill: 10/s}
 //     store: redis://cache:6379          # Or memory, which is the default, or postgres://user@host/database.
-//     limits: {deadline: 20ms}           # And keysMax, failOpenTime, failOpenTokens.
+//     limits: {deadline: 20ms}           # And keysMax, failOpenTime, failOpenTokens, denyCache, leaseTime.
 //     redis: {timeout: 20ms}             # And allowEviction, tlsCa.
 //     postgres: {migrateAtStart: false}
 //

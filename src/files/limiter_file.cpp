@@ -65,6 +65,14 @@ constexpr std::array kKeys{
         [](LimiterSettings& into, const std::string& text) {
             return put(into.limits.fail_open_tokens, number_setting(text, kFailOpenTokensRange));
         }},
+    Key{"limits.denyCache",
+        [](LimiterSettings& into, const std::string& text) {
+            return text == "0" ? Taken{} : put(into.limits.deny_cache, duration_setting(text));
+        }},
+    Key{"limits.leaseTime",
+        [](LimiterSettings& into, const std::string& text) {
+            return put(into.limits.lease_time, duration_setting(text));
+        }},
     Key{"redis.timeout",
         [](LimiterSettings& into, const std::string& text) {
             return put(into.redis.timeout, duration_setting(text));

@@ -18,6 +18,8 @@ struct LimiterSettings {
         Duration deadline{50};
         Duration fail_open_time{std::chrono::minutes{5}};
         std::size_t fail_open_tokens = 1'000'000;
+        Duration deny_cache{0};  // 0: none.
+        Duration lease_time{std::chrono::seconds{1}};
     } limits{};
     struct Redis {
         Duration timeout{50};

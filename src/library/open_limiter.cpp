@@ -46,6 +46,8 @@ Result<std::unique_ptr<RateLimiter>, std::string> open_limiter(const std::string
     LimitServiceOptions options;
     options.calls = settings->store == "memory" ? StoreCalls::Direct : StoreCalls::Blocking;
     options.deadline = settings->limits.deadline;
+    options.node.denials.longest = settings->limits.deny_cache;
+    options.node.blocks.lease_time = settings->limits.lease_time;
     options.policy.open = {settings->limits.fail_open_time, settings->limits.fail_open_tokens};
     return make_service_limiter(std::move(plans), std::move(*store), options, missing);
 }

@@ -17,6 +17,7 @@ public:
     void decided(const LimitAnswer& /*answer*/) override {}
     void store_failed(StoreFailure /*failure*/) override {}
     void store_called(std::size_t /*checks*/, std::chrono::nanoseconds /*duration*/) override {}
+    void store_spared(StoreSpared /*by*/) override {}
     void breaker_changed(BreakerState /*state*/) override {}
 };
 

@@ -42,7 +42,8 @@ TEST_F(OpenLimiterTest, KeepsItsStateInMemoryUnlessToldOtherwise) {
 TEST_F(OpenLimiterTest, TakesEverySettingThatItKnows) {
     EXPECT_EQ(error("plans: []\n"
                     "store: memory\n"
-                    "limits: {keysMax: 10, deadline: 20ms, failOpenTime: PT1M, failOpenTokens: 5}\n"
+                    "limits: {keysMax: 10, deadline: 20ms, failOpenTime: PT1M, failOpenTokens: 5,\n"
+                    "         denyCache: 1s, leaseTime: PT2S}\n"
                     "redis: {timeout: 20ms, allowEviction: true, tlsCa: ca.pem}\n"
                     "postgres: {migrateAtStart: false}\n"),
               "no error");
@@ -79,6 +80,8 @@ TEST_F(OpenLimiterTest, SaysWhatIsWrongWithAFile) {
         {"plans: []\nlimits: {keysMax: 0}\n", "limits.keysMax: '0' is not a whole number from 1 to"},
         {"plans: []\nlimits: {failOpenTime: -1s}\n", "limits.failOpenTime: '-1s' is not a duration"},
         {"plans: []\nlimits: {failOpenTokens: many}\n", "limits.failOpenTokens: 'many' is not a whole"},
+        {"plans: []\nlimits: {denyCache: on}\n", "limits.denyCache: 'on' is not a duration"},
+        {"plans: []\nlimits: {leaseTime: 0}\n", "limits.leaseTime: '0' is not a duration"},
         {"plans: []\nredis: {timeout: 5}\n", "redis.timeout: '5' is not a duration"},
         {"plans: []\nredis: {allowEviction: yes}\n", "redis.allowEviction: 'yes' is none of: false, true."},
         {"plans: []\nredis: {tlsCa: ''}\n", "redis.tlsCa: an empty path names nothing."},
