@@ -266,14 +266,14 @@ private:
 
 TEST(NodeStoreProperty, DeniesWhatTheStoreWouldDenyAndNothingElse) {
     std::uint64_t spared = 0;
-    for (std::uint64_t seed = 1; seed <= 5'000 && !testing::Test::HasFailure(); ++seed) {
+    for (std::uint64_t seed = 1; seed <= 2'000 && !testing::Test::HasFailure(); ++seed) {
         SCOPED_TRACE("seed " + std::to_string(seed));
         Twins twins{seed};
         twins.live();
         spared += twins.spared();
     }
 
-    EXPECT_GT(spared, 10'000U) << "what is tested is too tame to say anything";
+    EXPECT_GT(spared, 4'000U) << "what is tested is too tame to say anything";
 }
 
 }  // namespace
