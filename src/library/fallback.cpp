@@ -22,7 +22,7 @@ std::uint32_t Fallback::number_of_plan(std::string_view name) {
 RateLimitResult Fallback::answer(std::string_view key, std::span<const RatePlan> plans, std::int64_t tokens) {
     std::vector<BookedPlan> numbered;
     numbered.reserve(plans.size());  // What the check points at must not move.
-    ResolvedCheck check;             // NOLINT(cppcoreguidelines-pro-type-member-init)
+    ResolvedCheck check{};
     check.key = key;
     check.cost = tokens;
     for (const RatePlan& plan : plans) {
