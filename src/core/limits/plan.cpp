@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <atomic>
 
 namespace sluice {
 namespace {
@@ -12,6 +13,11 @@ constexpr std::array<std::string_view, std::variant_size_v<LimitRule>> kAlgorith
 bool is_name_character(char c) {
     return (c >= 'A' && c <= 'Z') || (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9') || c == '_' ||
            c == '.' || c == ':' || c == '-';
+}
+
+std::uint64_t next_id() {
+    static std::atomic<std::uint64_t> last{0};
+    return 1 + last.fetch_add(1, std::memory_order_relaxed);  // A number, which guards nothing.
 }
 
 }  // namespace
@@ -27,6 +33,9 @@ Result<Plan, PlanError> Plan::make(std::string_view name, const LimitRule& rule,
     }
     return Plan{std::string{name}, rule, traits};
 }
+
+Plan::Plan(std::string name, const LimitRule& rule, PlanTraits traits)
+    : name_{std::move(name)}, id_{next_id()}, rule_{rule}, traits_{traits} {}
 
 std::string_view Plan::algorithm() const { return kAlgorithms.at(rule_.index()); }
 

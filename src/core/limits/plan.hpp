@@ -1,6 +1,5 @@
 #pragma once
 
-#include <functional>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -43,8 +42,8 @@ public:
     static Result<Plan, PlanError> make(std::string_view name, const LimitRule& rule, PlanTraits traits = {});
 
     [[nodiscard]] const std::string& name() const { return name_; }
-    // Of the name alone, for stores that look plans up. Not the same in every version.
-    [[nodiscard]] std::uint64_t name_hash() const { return name_hash_; }
+    // Differs for all plans that were made; copies share it. From 1 to 2^48. For stores that look plans up.
+    [[nodiscard]] std::uint64_t id() const { return id_; }
     [[nodiscard]] const LimitRule& rule() const { return rule_; }
     [[nodiscard]] const PlanTraits& traits() const { return traits_; }
     [[nodiscard]] Tokens limit() const {
@@ -56,14 +55,15 @@ public:
     // Where a key begins that is not known.
     [[nodiscard]] LimitState fresh() const;
 
-    bool operator==(const Plan&) const = default;
+    bool operator==(const Plan& other) const {
+        return name_ == other.name_ && rule_ == other.rule_ && traits_ == other.traits_;
+    }
 
 private:
-    Plan(std::string name, const LimitRule& rule, PlanTraits traits)
-        : name_{std::move(name)}, name_hash_{std::hash<std::string>{}(name_)}, rule_{rule}, traits_{traits} {}
+    Plan(std::string name, const LimitRule& rule, PlanTraits traits);
 
     std::string name_;
-    std::uint64_t name_hash_;
+    std::uint64_t id_;
     LimitRule rule_;
     PlanTraits traits_;
 };

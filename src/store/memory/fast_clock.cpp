@@ -1,12 +1,11 @@
 #include "store/memory/fast_clock.hpp"
 
 #include <algorithm>
-#include <atomic>
 #include <fstream>
 #include <optional>
 #include <string>
 
-#include "store/memory/spin_lock.hpp"
+#include "store/memory/counter_clock.hpp"
 
 #if defined(__x86_64__)
 #include <cpuid.h>
@@ -29,18 +28,13 @@ public:
     [[nodiscard]] Moment now() const override { return moment_at(nanoseconds<std::chrono::system_clock>()); }
 };
 
-#if defined(__x86_64__)
-
-// Nanoseconds a tick, times 2^kSpeedBits. Counters run at half a gigahertz to eight.
-constexpr unsigned kSpeedBits = 32;
+// Counters run at half a gigahertz to eight.
+constexpr unsigned kSpeedBits = CounterClock::kSpeedBits;
 constexpr std::uint64_t kSpeedMin = (std::uint64_t{1} << kSpeedBits) / 8;
 constexpr std::uint64_t kSpeedMax = (std::uint64_t{1} << kSpeedBits) * 2;
 
-constexpr std::int64_t kStretch = 300'000;         // Nanoseconds over which the speed is measured.
-constexpr std::int64_t kAnchorPeriod = 1'000'000;  // Nanoseconds between readings of the wall clock.
-constexpr std::uint64_t kBlurMax = 10'000;         // Ticks: some microseconds.
-
-std::uint64_t counter() { return __builtin_ia32_rdtsc(); }
+constexpr std::int64_t kStretch = 300'000;  // Nanoseconds over which the speed is measured.
+constexpr std::uint64_t kBlurMax = 10'000;  // Ticks: some microseconds.
 
 // The counter beside a clock.
 struct Reading {
@@ -51,9 +45,9 @@ struct Reading {
 
 template <class Clock>
 Reading read_both() {
-    const std::uint64_t before = counter();
+    const std::uint64_t before = CounterClock::counter();
     const std::int64_t clock = nanoseconds<Clock>();
-    const std::uint64_t after = counter();
+    const std::uint64_t after = CounterClock::counter();
     return {clock, after, after - before};
 }
 
@@ -96,11 +90,15 @@ std::optional<std::uint64_t> agreed_speed() {
 }
 
 bool processor_counts_steadily() {
+#if defined(__x86_64__)
     unsigned a = 0;
     unsigned b = 0;
     unsigned c = 0;
     unsigned d = 0;
     return __get_cpuid(0x80000007U, &a, &b, &c, &d) != 0 && (d & 1U << 8U) != 0;
+#else
+    return false;
+#endif
 }
 
 // The kernel knows what the processor cannot: whether the counters of all cores and sockets agree.
@@ -111,77 +109,33 @@ bool kernel_trusts_the_counter() {
     return source == "tsc" || source == "kvm-clock" || source == "hyperv_clocksource_tsc_page";
 }
 
-class CounterClock final : public MomentClock {
-public:
-    explicit CounterClock(std::uint64_t speed)
-        : speed_{speed},
-          microseconds_a_tick_{(speed << kMoreBits) / 1'000},
-          anchor_ticks_{(static_cast<std::uint64_t>(kAnchorPeriod) << kSpeedBits) / speed} {}
-
-    [[nodiscard]] Moment now() const override {
-        const std::uint64_t ticks = counter();
-        std::uint32_t before = 0;
-        std::int64_t wall = 0;
-        std::uint64_t anchored = 0;
-        do {
-            before = version_.load(std::memory_order_acquire);
-            wall = wall_.load(std::memory_order_acquire);
-            anchored = ticks_.load(std::memory_order_acquire);
-            // The loads above are acquiring, so this one cannot be moved in front of them.
-        } while ((before & 1U) != 0 || version_.load(std::memory_order_relaxed) != before);
-        // Huge where the counter went back, as on another core that is a little behind.
-        const std::uint64_t passed = ticks - anchored;
-        if (passed >= anchor_ticks_) [[unlikely]] {
-            return read_wall();
-        }
-        return moment_of(
-            wall + static_cast<std::int64_t>(passed * microseconds_a_tick_ >> (kSpeedBits + kMoreBits)));
-    }
-
-private:
-    static constexpr unsigned kMoreBits = 8;  // So that a microsecond a tick is as exact as a nanosecond.
-
-    Moment read_wall() const {
-        const Reading reading = read_both<std::chrono::system_clock>();
-        const Moment moment = moment_at(reading.clock);
-        // One writer at a time; who comes second has the wall clock's answer anyway.
-        if (reading.blur <= kBlurMax && reading.clock >= 0 && lock_.try_lock()) {
-            // When that microsecond began: from there on whole ones are counted.
-            const auto since = static_cast<std::uint64_t>(reading.clock % 1'000);
-            version_.fetch_add(1, std::memory_order_acq_rel);  // Odd: being written.
-            // Releasing, so that who sees one of them sees the odd version too.
-            wall_.store(microseconds_of(moment), std::memory_order_release);
-            ticks_.store(reading.ticks - (since << kSpeedBits) / speed_, std::memory_order_release);
-            version_.fetch_add(1, std::memory_order_release);
-            lock_.unlock();
-        }
-        return moment;
-    }
-
-    const std::uint64_t speed_;                // Nanoseconds, times 2^kSpeedBits.
-    const std::uint64_t microseconds_a_tick_;  // Times 2^(kSpeedBits + kMoreBits).
-    const std::uint64_t anchor_ticks_;         // Ticks in kAnchorPeriod: so far the counter is believed.
-    mutable SpinLock lock_;                    // Guards writing what is below; reading it needs no lock.
-    mutable std::atomic<std::uint32_t> version_{0};
-    mutable std::atomic<std::int64_t> wall_{0};  // Microseconds since 1970.
-    // The counter then. 0: long ago, so that the first call reads the wall clock.
-    mutable std::atomic<std::uint64_t> ticks_{0};
-};
-
-#endif
-
 }  // namespace
+
+Moment CounterClock::read_wall() const {
+    const Reading reading = read_both<std::chrono::system_clock>();
+    const Moment moment = moment_at(reading.clock);
+    // One writer at a time; who comes second has the wall clock's answer anyway.
+    if (reading.blur <= kBlurMax && reading.clock >= 0 && lock_.try_lock()) {
+        // When that microsecond began: from there on whole ones are counted.
+        const auto since = static_cast<std::uint64_t>(reading.clock % 1'000);
+        version_.fetch_add(1, std::memory_order_acq_rel);  // Odd: being written.
+        // Releasing, so that who sees one of them sees the odd version too.
+        wall_.store(microseconds_of(moment), std::memory_order_release);
+        ticks_.store(reading.ticks - (since << kSpeedBits) / speed_, std::memory_order_release);
+        version_.fetch_add(1, std::memory_order_release);
+        lock_.unlock();
+    }
+    return moment;
+}
 
 std::unique_ptr<MomentClock> make_system_clock() { return std::make_unique<SystemClock>(); }
 
 std::unique_ptr<MomentClock> make_fast_clock() {
-#if defined(__x86_64__)
     if (processor_counts_steadily() && kernel_trusts_the_counter()) {
         if (const auto speed = agreed_speed()) {
             return std::make_unique<CounterClock>(*speed);
         }
     }
-#endif
     return make_system_clock();
 }
 

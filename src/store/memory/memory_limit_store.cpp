@@ -7,6 +7,7 @@
 #include <new>
 #include <stdexcept>
 
+#include "store/memory/counter_clock.hpp"
 #include "store/memory/key_hash.hpp"
 #include "store/memory/limit_chains.hpp"
 #include "store/memory/limit_overrides.hpp"
@@ -24,6 +25,7 @@ class MemoryLimits final : public MemoryLimitStore {
 public:
     MemoryLimits(const MemoryLimitOptions& options, const MomentClock& clock)
         : clock_{clock},
+          counter_{dynamic_cast<const CounterClock*>(&clock)},
           hash_{options.seed},
           shards_{options.keys_max},
           chains_{options, shards_},
@@ -81,6 +83,9 @@ private:
             return Unexpected{LimitFault::Unavailable};
         }
     }
+
+    // Without a call, where the clock is the one that most stores have.
+    [[nodiscard]] Moment read_clock() const { return counter_ != nullptr ? counter_->now() : clock_.now(); }
 
     // --- Taking ---
 
@@ -157,7 +162,7 @@ private:
         LimitEntry* const home = shards_.home_of(hash, name);
         prefetch_to_change(&shard);
         prefetch_to_change(home);
-        const Ask ask{clock_.now(), check.cost};  // Read while the lines are on their way.
+        const Ask ask{read_clock(), check.cost};  // Read while the lines are on their way.
         Standing standing;
         {
             const std::lock_guard lock{shard.lock};
@@ -181,7 +186,7 @@ private:
                 return Unexpected{*fault};
             }
         }
-        return chains_.take(links, clock_.now());
+        return chains_.take(links, read_clock());
     }
 
     // Says what is wrong with a check, or adds a link for each of its plans.
@@ -215,7 +220,7 @@ private:
         if (const auto fault = add_links(check, links)) {
             return Unexpected{*fault};
         }
-        const Ask ask{clock_.now(), check.cost};
+        const Ask ask{read_clock(), check.cost};
         const LinkLocks locks{links};
         find_links(links, ask.now);
         if (!are_affordable(links)) {
@@ -237,7 +242,7 @@ private:
         if (const auto fault = add_links({key, plans, 0}, links)) {
             return Unexpected{*fault};
         }
-        const Moment now = clock_.now();
+        const Moment now = read_clock();
         const LinkLocks locks{links};
         find_links(links, now);
         const Link& link = links.items[0];
@@ -272,7 +277,7 @@ private:
         if (const auto fault = add_links({key, plans, 0}, links)) {
             return Unexpected{*fault};
         }
-        const Moment now = clock_.now();
+        const Moment now = read_clock();
         std::vector<Standing> standings;
         standings.reserve(links.count);
         const LinkLocks locks{links};
@@ -290,11 +295,12 @@ private:
             return Unexpected{is_key(key) ? LimitFault::InvalidPlans : LimitFault::InvalidKey};
         }
         const std::uint64_t hash = hash_(key);
-        const bool is_kept = overrides_.put(named(key, number, hash), hash, replacement, clock_.now());
+        const bool is_kept = overrides_.put(named(key, number, hash), hash, replacement, read_clock());
         return is_kept ? Result<void, LimitFault>{} : Unexpected{LimitFault::Full};
     }
 
     const MomentClock& clock_;
+    const CounterClock* const counter_;  // The same clock, where it is that one.
     const KeyHash hash_;
     PlanNumbers numbers_;
     LimitShards shards_;

@@ -3,17 +3,15 @@
 #include <array>
 #include <atomic>
 #include <cstdint>
-#include <memory>
+#include <map>
 #include <mutex>
 #include <string>
-#include <vector>
 
 #include "core/limits/plan.hpp"
-#include "store/memory/key_hash.hpp"
 
 namespace sluice {
 
-// Gives each plan name a small number for good. Looking one up takes no lock; a new name takes one.
+// Gives each plan name a small number for good. Looking up a plan that was looked up before is one load.
 // Thread safety: all of it.
 class PlanNumbers {
 public:
@@ -23,58 +21,48 @@ public:
     // A plain number, because copying an optional one is felt at this speed.
     static constexpr Number kNone = 0xFFFF;
 
+    // kNone when the name is not known.
+    [[nodiscard]] Number find(const Plan& plan) const {
+        const std::uint64_t recent = recent_of(plan).load(std::memory_order_relaxed);
+        return recent >> kNumberBits == plan.id() ? static_cast<Number>(recent) : find_by_name(plan);
+    }
+
     // kNone when kNamesMax others are known. Throws std::bad_alloc.
     Number number_of(const Plan& plan) {
         const Number known = find(plan);
         return known != kNone ? known : add(plan);
     }
 
-    // kNone when the name is not known.
-    [[nodiscard]] Number find(const Plan& plan) const {
-        std::size_t at = plan.name_hash() % slots_.size();
-        while (const Known* known = slots_[at].load(std::memory_order_acquire)) {
-            if (known->is(plan)) {
-                return known->number;
-            }
-            at = (at + 1) % slots_.size();
-        }
-        return kNone;
-    }
-
 private:
-    struct Known {
-        std::string name;
-        std::uint64_t hash;
-        Number number;
+    static constexpr unsigned kNumberBits = 16;
 
-        [[nodiscard]] bool is(const Plan& plan) const {
-            return hash == plan.name_hash() && name.size() == plan.name().size() &&
-                   same_bytes(name.data(), plan.name().data(), name.size());
+    [[gnu::noinline]] Number find_by_name(const Plan& plan) const {
+        const std::lock_guard lock{mutex_};
+        const auto known = numbers_.find(plan.name());
+        if (known == numbers_.end()) {
+            return kNone;
         }
-    };
+        recent_of(plan).store(plan.id() << kNumberBits | known->second, std::memory_order_relaxed);
+        return known->second;
+    }
 
     Number add(const Plan& plan) {
         const std::lock_guard lock{mutex_};
-        if (const Number known = find(plan); known != kNone) {
-            return known;  // Another thread was faster.
-        }
-        if (names_.size() == kNamesMax) {
+        if (numbers_.size() == kNamesMax && !numbers_.contains(plan.name())) {
             return kNone;
         }
-        const auto number = static_cast<Number>(names_.size());
-        names_.push_back(std::make_unique<Known>(Known{plan.name(), plan.name_hash(), number}));
-        std::size_t at = plan.name_hash() % slots_.size();
-        while (slots_[at].load(std::memory_order_relaxed) != nullptr) {  // Only who holds the lock stores.
-            at = (at + 1) % slots_.size();
-        }
-        // Release pairs with the acquire of find(): who sees the pointer sees the name.
-        slots_[at].store(names_.back().get(), std::memory_order_release);
-        return names_.back()->number;
+        return numbers_.try_emplace(plan.name(), static_cast<Number>(numbers_.size())).first->second;
     }
 
-    std::array<std::atomic<const Known*>, 2 * kNamesMax> slots_{};
-    std::mutex mutex_;
-    std::vector<std::unique_ptr<Known>> names_;  // Guarded by mutex_.
+    [[nodiscard]] std::atomic<std::uint64_t>& recent_of(const Plan& plan) const {
+        return recent_[plan.id() % recent_.size()];
+    }
+
+    // The identity of a plan and its number, in one word that is right by itself: hence relaxed. Plans that
+    // share a place put each other out, and are found by name.
+    mutable std::array<std::atomic<std::uint64_t>, 2 * kNamesMax> recent_{};
+    mutable std::mutex mutex_;
+    std::map<std::string, Number> numbers_;  // Guarded by mutex_.
 };
 
 }  // namespace sluice

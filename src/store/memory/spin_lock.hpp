@@ -11,16 +11,17 @@ namespace sluice {
 class SpinLock {
 public:
     void lock() {
-        // Acquire pairs with the release of unlock(): what the holder before wrote is seen.
-        while (locked_.exchange(1, std::memory_order_acquire) != 0) {
+        while (!try_lock()) {
             wait();
         }
     }
+    // Acquire pairs with the release of unlock(): what the holder before wrote is seen.
     bool try_lock() { return locked_.exchange(1, std::memory_order_acquire) == 0; }
     void unlock() { locked_.store(0, std::memory_order_release); }
 
 private:
-    void wait() const {
+    // Not inline: those who need not wait would save its registers.
+    [[gnu::noinline]] void wait() const {
         for (int spins = 0; locked_.load(std::memory_order_relaxed) != 0; ++spins) {
             if (spins < kSpinsMax) {
                 relax();

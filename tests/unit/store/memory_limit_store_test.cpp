@@ -356,6 +356,22 @@ TEST(PlanNumbers, GivesEachNameOneNumberAndNoMoreThanItMay) {
     EXPECT_EQ(numbers->number_of(plan("another", bucket(1, 1, 1s))), PlanNumbers::kNone);
 }
 
+TEST(PlanNumbers, TellApartPlansThatShareAPlace) {
+    auto numbers = std::make_unique<PlanNumbers>();
+    const Plan first = plan("first", bucket(1, 1, 1s));
+    Plan other = plan("other", bucket(1, 1, 1s));
+    while ((other.id() - first.id()) % (2 * PlanNumbers::kNamesMax) != 0) {
+        other = plan("other", bucket(1, 1, 1s));
+    }
+    const auto number = numbers->number_of(first);
+
+    EXPECT_EQ(numbers->find(other), PlanNumbers::kNone);
+    EXPECT_NE(numbers->number_of(other), number);
+    EXPECT_EQ(numbers->find(first), number);
+    EXPECT_NE(numbers->find(other), number);
+    EXPECT_EQ(numbers->find(first), number);
+}
+
 TEST(KeyHash, DependsOnEveryByteAndOnTheSeed) {
     for (std::size_t length = 1; length <= 64; ++length) {
         const std::string text(length, 'a');

@@ -85,6 +85,16 @@ TEST(Plan, IsTheSameOnlyByNameRuleAndTraits) {
     EXPECT_NE(plan("p", good(SlidingWindow::make(5, 1s))), plan("p", good(SlidingWindow::make(5, 2s))));
 }
 
+TEST(Plan, SharesItsIdWithCopiesAlone) {
+    const Plan plan = good(make_plan(gold()));
+    const Plan again = good(make_plan(gold()));
+    const Plan copy = plan;  // NOLINT(performance-unnecessary-copy-initialization): the copy is meant.
+
+    EXPECT_EQ(again, plan);
+    EXPECT_NE(again.id(), plan.id());
+    EXPECT_EQ(copy.id(), plan.id());
+}
+
 TEST(Plan, NamesItselfInEveryRefusal) {
     PlanDraft draft = gold();
     draft.refill = "often";
