@@ -141,6 +141,26 @@ TEST_P(AssignInterleaving, AnOpenAssignmentOfOneEventSpoilsNobodyElse) {
     EXPECT_EQ(ask(*application, "select sum(slot_ct) from rl_wndw_ct"), "8");
 }
 
+TEST_P(AssignInterleaving, APlaceThatAGroupTookInVainIsFoundAgain) {
+    Node one{dsn(), {GetParam(), 1}};
+    must(one->put_config(draft("a", 1, 1s)));
+    const auto application = connect();
+    ask(*application, "select count(sluice.provision('a', sluice.to_ms(" + kNoonText +
+                          ") + i * 1000)) from generate_series(0, 5) as i");
+    ask(*application, "begin");
+    ask(*application, call_assign("x"));
+
+    auto group = std::async(std::launch::async, [&] {
+        return state_of(*connect(), "select sluice.assign_slots('{x,y,z}', 'a', " + kNoonText + ")");
+    });
+    ASSERT_TRUE(somebody_waits());  // For x, with windows 1 to 3 taken and the first two seen to be full.
+    ask(*application, "commit");
+
+    EXPECT_EQ(group.get(), "");
+    EXPECT_THAT(counts(4), ElementsAre(1, 0, 1, 1));
+    EXPECT_EQ(one.window_of("next"), 1);
+}
+
 TEST_P(AssignInterleaving, AGapBetweenProvisionedRangesIsNotJumpedOver) {
     Node one{dsn(), {GetParam(), 4}};
     must(one->put_config(draft("a", 1, 1s)));

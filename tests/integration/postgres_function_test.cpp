@@ -25,14 +25,14 @@ protected:
     }
 
     // Which windows behind `requested` so many new events get: the first, the last, and how many.
-    std::string assign(int events, const std::string& requested, const std::string& later = "0 seconds") {
+    std::string assign(int events, const std::string& requested, const std::string& later = "0 seconds",
+                       const std::string& config = "a") {
         return ask(*session_,
                    "with asked as (select " + requested +
                        " as at), given as (select extract(epoch from s.window_start - asked.at)::int / 4 as w"
                        " from asked, generate_series(1, " +
-                       std::to_string(events) +
-                       ") i, sluice.assign_slot(gen_random_uuid()::text || i, 'a', asked.at + interval '" +
-                       later +
+                       std::to_string(events) + ") i, sluice.assign_slot(gen_random_uuid()::text || i, '" +
+                       config + "', asked.at + interval '" + later +
                        "') s) select min(w) || '..' || max(w) || ': ' || count(distinct w) from given");
     }
 
@@ -55,6 +55,34 @@ TEST_F(PostgresFunction, WritesDownThatARunOfChunksHasNoGap) {
                   " from rl_wndw_frontier_trk"),
               "t");
     EXPECT_EQ(assign(1, chunk_in(1)), "103..103: 1");
+}
+
+TEST_F(PostgresFunction, WritesDownWhichWindowsInFrontOfAChunkAreFull) {
+    EXPECT_EQ(assign(40, chunk_in(1)), "0..39: 40");
+
+    EXPECT_EQ(ask(*session_,
+                  "select full_ct || ' to ' || extract(epoch from full_end_ts - req_ts)::int / 4"
+                  " from rl_wndw_frontier_trk"),
+              "1 to 26");
+    EXPECT_EQ(assign(1, chunk_in(1)), "40..40: 1");
+}
+
+TEST_F(PostgresFunction, FindsAWindowThatIsNoLongerFull) {
+    assign(40, chunk_in(1));
+    ask(*session_,
+        "select sluice.cancel_slot(event_id) from (select event_id from rl_event_slot_dtl"
+        " order by wndw_strt_ts offset 7 limit 1) as e");
+
+    EXPECT_EQ(assign(1, chunk_in(1)), "7..7: 1");
+    EXPECT_EQ(assign(1, chunk_in(1)), "40..40: 1");
+}
+
+TEST_F(PostgresFunction, LooksInFrontOfWindowsThatAreFullForALowerCapOnly) {
+    ask(*session_, "select sluice.put_config('b', 2, 4000, 'PT4S', 'a', null, 100, clock_timestamp())");
+    assign(40, chunk_in(1));
+
+    EXPECT_EQ(assign(40, chunk_in(1), "0 seconds", "b"), "0..39: 40");
+    EXPECT_EQ(assign(1, chunk_in(1)), "40..40: 1");
 }
 
 TEST_F(PostgresFunction, BelievesNoRunWhoseChunksMayHaveBeenSwept) {

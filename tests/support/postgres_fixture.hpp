@@ -20,6 +20,13 @@ postgres::ConnectSettings test_settings(const std::string& dsn);
 std::uint16_t port_of(const std::string& dsn);
 std::string with_port(const std::string& dsn, std::uint16_t port);
 
+// Selects the windows that hold less than their chunk says; there must be none.
+inline const std::string kWindowsBelowTheirBounds =
+    "select f.pool_nm || ' at ' || w.wndw_strt_ts || ' holds less than its chunk says'"
+    " from rl_wndw_frontier_trk f join rl_wndw_ct w on w.pool_nm = f.pool_nm"
+    " and w.wndw_strt_ts >= f.req_ts and w.wndw_strt_ts < f.wndw_end_ts"
+    " where w.slot_ct < f.slot_ct_min or w.slot_ct < f.full_ct and w.wndw_strt_ts < f.full_end_ts";
+
 // Opens a connection, or throws: what a test cannot do without.
 std::unique_ptr<postgres::Connection> connect(const std::string& dsn);
 

@@ -90,6 +90,7 @@ protected:
     void TearDown() override {
         if (!IsSkipped() && !HasFatalFailure()) {
             EXPECT_EQ(ask(*connect(), "select count(*) from sluice.recount where counted <> recounted"), "0");
+            EXPECT_EQ(ask(*connect(), "select count(*) from (" + kWindowsBelowTheirBounds + ") as w"), "0");
         }
     }
 

@@ -9,7 +9,8 @@
 #include "store/postgres/housekeeper.hpp"
 #include "store/postgres/node_news.hpp"
 #include "store/postgres/notification_listener.hpp"
-#include "store/postgres/patient_caller.hpp"
+#include "store/postgres/slot_changer.hpp"
+#include "store/postgres/slot_finder.hpp"
 #include "store/postgres/slot_schema.hpp"
 #include "store/postgres/window_counts_reader.hpp"
 
@@ -22,16 +23,6 @@ using std::chrono::milliseconds;
 constexpr std::string_view kConfigComponent = "RateLimitConfigRepository";
 constexpr milliseconds kPatience{2000};
 
-constexpr Statement kFindSlot{"find_slot", "select " SLUICE_SLOT_COLUMNS
-                                           " from rl_event_slot_dtl d"
-                                           " join rl_event_wndw_config c"
-                                           " on c.rl_wndw_config_id = d.rl_wndw_config_id"
-                                           " where d.event_id = $1"};
-constexpr Statement kFindPast{"find_past", "select " SLUICE_SLOT_COLUMNS
-                                           " from sluice.slot_past d"
-                                           " join rl_event_wndw_config c"
-                                           " on c.rl_wndw_config_id = d.rl_wndw_config_id"
-                                           " where d.event_id = $1 order by d.revision_no"};
 constexpr Statement kConfigHistory{"config_history",
                                    "select " SLUICE_CONFIG_COLUMNS
                                    " from rl_event_wndw_config c where c.wndw_config_nm = $1"
@@ -42,16 +33,6 @@ constexpr Statement kPutConfig{"put_config",
                                " from sluice.put_config($1, $2, $3, $4, $5, $6, $7, sluice.from_ms($8)) put,"
                                " lateral (select (put.version).*) c"};
 constexpr Statement kFlush{"flush", "select pg_notify('sluice', 'flush ' || $1::bigint)"};
-
-#define SLUICE_CHANGED_SLOT(call)                                                                     \
-    "select " SLUICE_SLOT_COLUMNS                                                                     \
-    ", changed.repeated, (changed.freed).pool_nm, (changed.freed).window_ms, (changed.freed).slot_ct" \
-    " from sluice." call                                                                              \
-    " changed, lateral (select (changed.slot).*) d,"                                                  \
-    " lateral sluice.config_version(d.rl_wndw_config_id) c"
-constexpr Statement kCancel{"cancel_slot", SLUICE_CHANGED_SLOT("cancel_slot($1, sluice.from_ms($2))")};
-constexpr Statement kMove{"move_slot", SLUICE_CHANGED_SLOT("move_slot($1, $2, sluice.from_ms($3))")};
-#undef SLUICE_CHANGED_SLOT
 
 class Store final : public PostgresSlotStore {
 public:
@@ -70,6 +51,7 @@ public:
           provisioner_{pool_, world.log},
           batches_{{pool_, configs_, mirror_, provisioner_, world, source_of_}, bodies_, options.ledger.seed},
           functions_{pool_, configs_, world, bodies_},
+          changer_{caller_, configs_, mirror_, world},
           housekeeper_{pool_, options.retention, world.clock, world.log},
           listener_{settings.connect,
                     world.log,
@@ -94,30 +76,7 @@ public:
     }
 
     Result<SlotStory, SlotError> find(const EventId& event_id) override {
-        const auto lease = caller_.take_connection();
-        if (!lease) {
-            return Unexpected{store_unavailable()};
-        }
-        (*lease)->queue(kFindSlot, Parameters{}.add(event_id.text()));
-        (*lease)->queue(kFindPast, Parameters{}.add(event_id.text()));
-        const auto rows = (*lease)->flush();
-        if (!rows) {
-            return Unexpected{caller_.unavailable(rows.error())};
-        }
-        if (rows->front().empty()) {
-            return Unexpected{unknown_event(event_id)};
-        }
-        auto stored = read_slot(rows->front(), 0);
-        if (!stored) {
-            return Unexpected{store_unavailable()};
-        }
-        SlotStory story{std::move(stored->slot), std::move(stored->config_name), {}};
-        for (std::size_t i = 0; i < rows->back().size(); ++i) {
-            if (auto past = read_slot(rows->back(), i)) {
-                story.past.push_back(std::move(past->slot));
-            }
-        }
-        return story;
+        return find_slot(caller_, event_id);
     }
 
     Result<Slot, SlotError> quote(const QuoteRequest& request) override {
@@ -278,72 +237,8 @@ private:
     }
     SlotReply run(const AssignAll& command) { return batches_.assign_all(command.events); }
 
-    SlotReply run(const CancelSlot& command) {
-        return change(command.event_id, kCancel,
-                      Parameters{}.add(command.event_id.text()).add(to_ms(world_.clock.now())));
-    }
-    SlotReply run(const MoveSlot& command) {
-        auto outcome = change(command.event_id, kMove,
-                              Parameters{}
-                                  .add(command.event_id.text())
-                                  .add(to_ms(command.requested))
-                                  .add(to_ms(world_.clock.now())));
-        if (!outcome && outcome.error().fault == SlotFault::Exhausted) {
-            outcome = explain_exhausted_move(command, std::move(outcome));
-        }
-        return outcome;
-    }
-
-    SlotOutcome change(const EventId& event_id, const Statement& statement, const Parameters& parameters) {
-        const auto rows = caller_.insist(statement, parameters);
-        if (!rows) {
-            return Unexpected{change_refusal(event_id, rows.error())};
-        }
-        auto stored = rows->empty() ? std::nullopt : read_slot(*rows, 0);
-        if (!stored) {
-            return Unexpected{store_unavailable()};
-        }
-        // This node's next request must find the room; the others are told by the server.
-        if (const auto pool = PoolName::make(rows->text(0, kSlotColumns + 1))) {
-            mirror_.learn_room(*pool, Instant{Duration{rows->number(0, kSlotColumns + 2).value_or(0)}},
-                               static_cast<Places>(rows->number(0, kSlotColumns + 3).value_or(0)));
-        }
-        Granted changed{std::move(stored->slot), rows->boolean(0, kSlotColumns).value_or(false)};
-        if (!changed.repeated && changed.slot.state == SlotState::Assigned) {  // It was moved.
-            const auto config = active(stored->config_name);
-            changed.depth = config ? depth_of(changed.slot, (*config)->policy().grid) : 0;
-        }
-        return changed;
-    }
-
-    static SlotError change_refusal(const EventId& event_id, const Failure& failure) {
-        if (failure.sqlstate == "SL405") {
-            return unknown_event(event_id);
-        }
-        if (failure.sqlstate == "SL410") {
-            return event_cancelled(event_id);
-        }
-        if (failure.sqlstate == "SL503") {
-            return {SlotFault::Exhausted, failure.message};
-        }
-        if (failure.sqlstate == "SL400") {
-            return {SlotFault::WeightAboveCap, failure.message};
-        }
-        return failure.contended() ? contended() : store_unavailable();
-    }
-
-    SlotOutcome explain_exhausted_move(const MoveSlot& command, SlotOutcome refused) {
-        const auto story = find(command.event_id);
-        if (!story) {
-            return refused;
-        }
-        const auto config = active(story->config_name);
-        if (!config) {
-            return refused;
-        }
-        return Unexpected{
-            no_room((*config)->policy(), {command.requested, story->slot.weight, story->slot.max_delay})};
-    }
+    SlotReply run(const CancelSlot& command) { return changer_.cancel(command); }
+    SlotReply run(const MoveSlot& command) { return changer_.move(command); }
 
     Result<Slot, SlotError> quote_new(const QuoteRequest& request, const ConfigVersion& config) {
         if (request.ask.weight > config.terms.max_per_window) {
@@ -421,6 +316,7 @@ private:
     Provisioner provisioner_;
     BatchAssigner batches_;
     FunctionAssigner functions_;
+    SlotChanger changer_;
     Housekeeper housekeeper_;
     NotificationListener listener_;  // Last: what it hears goes to all of the above.
 };

@@ -22,7 +22,7 @@ constexpr auto kSlotColumnNames = std::to_array<std::string_view>(
     {"wndw_slot_id", "event_id", "req_ts", "wndw_strt_ts", "computed_sched_ts", "rl_wndw_config_id",
      "creat_ts", "pool_nm", "weight_ct", "slot_state_cd", "revision_no"});
 constexpr auto kFrontierColumns = std::to_array<std::string_view>(
-    {"pool_nm", "req_ts", "wndw_end_ts", "creat_ts", "slot_ct_min", "run_strt_ts"});
+    {"pool_nm", "req_ts", "wndw_end_ts", "creat_ts", "slot_ct_min", "full_end_ts", "full_ct", "run_strt_ts"});
 
 std::string with_schema(std::string_view sql, const std::string& schema) {
     constexpr std::string_view kMark = "@tables@";

@@ -94,21 +94,36 @@ begin
 end
 $$;
 
--- Raises what is known of a chunk's smallest counter. Whoever lowers a counter lowers the bound after it, so
--- the counters are read only once the chunk is ours; if it is not, somebody else will raise it.
-create function sluice.raise_bound(a_pool text, a_chunk timestamptz) returns void
-language plpgsql as $$
+-- Raises what is known of a chunk: its smallest counter, and how many windows in front leave no room for who
+-- needs a_room. Whoever lowers a counter lowers the bounds after it, so the counters are read only once the
+-- chunk is ours; if it is not, somebody else will raise them.
+create function sluice.raise_bounds(a_pool text, a_chunk timestamptz, a_chunk_end timestamptz, a_room bigint)
+returns void language plpgsql as $$
 begin
     perform 1 from @tables@.rl_wndw_frontier_trk f
     where f.pool_nm = a_pool and f.req_ts = a_chunk
     for update skip locked;
     if found then
         update @tables@.rl_wndw_frontier_trk f
-        set slot_ct_min = (select min(w.slot_ct) from @tables@.rl_wndw_ct w
-                           where w.pool_nm = a_pool and w.wndw_strt_ts >= f.req_ts
-                             and w.wndw_strt_ts < f.wndw_end_ts)
+        set slot_ct_min = known.least_ct, full_end_ts = known.open_strt, full_ct = a_room + 1
+        from (select min(w.slot_ct) as least_ct,
+                     coalesce(min(w.wndw_strt_ts) filter (where w.slot_ct <= a_room), a_chunk_end) as open_strt
+              from @tables@.rl_wndw_ct w
+              where w.pool_nm = a_pool and w.wndw_strt_ts >= a_chunk and w.wndw_strt_ts < a_chunk_end) as known
         where f.pool_nm = a_pool and f.req_ts = a_chunk;
     end if;
+end
+$$;
+
+-- Lowers it to what a window holds that now holds less.
+create function sluice.lower_bounds(a_pool text, a_chunk timestamptz, a_window timestamptz, a_left bigint)
+returns void language plpgsql as $$
+begin
+    update @tables@.rl_wndw_frontier_trk f
+    set slot_ct_min = least(f.slot_ct_min, a_left),
+        full_end_ts = case when f.full_ct > a_left then least(f.full_end_ts, a_window) else f.full_end_ts end
+    where f.pool_nm = a_pool and f.req_ts = a_chunk
+      and (f.slot_ct_min > a_left or f.full_ct > a_left and f.full_end_ts > a_window);
 end
 $$;
 
@@ -119,151 +134,178 @@ language sql as $$
     update @tables@.rl_wndw_frontier_trk f set run_strt_ts = a_first
     where (f.pool_nm, f.req_ts, f.wndw_end_ts) in (
         select g.pool_nm, g.req_ts, g.wndw_end_ts from @tables@.rl_wndw_frontier_trk g
-        where g.pool_nm = a_pool and g.req_ts = a_chunk
+        where g.pool_nm = a_pool and g.req_ts = a_chunk and coalesce(g.run_strt_ts > a_first, true)
         for update skip locked)
 $$;
 
--- The active version of a config, locked shared: a change waits until this transaction ends. What it says of
--- its pool holds as long: windows are cut anew only by a change of the one config that uses them.
-create function sluice.enter_config(a_config text, out config_id text, out cap integer, out pool_nm text,
-    out lookahead bigint, out size bigint, out chunk_ms bigint)
+create type sluice.place as (config_id text, pool_nm text, window_ms bigint, scheduled_ms bigint);
+
+-- Why nothing was found in a chunk: true when others hold windows that have room; else all that may be taken
+-- are full. Reading without a lock tells. Raises the chunk's bounds if it is full.
+create function sluice.is_held(a_pool text, a_chunk timestamptz, a_chunk_end timestamptz, a_first timestamptz,
+    a_reach_end timestamptz, a_first_room bigint, a_room bigint) returns boolean
 language plpgsql as $$
+declare
+    least_ct bigint;
+    has_room boolean;
+begin
+    select min(w.slot_ct),
+           bool_or(w.wndw_strt_ts >= a_first and w.wndw_strt_ts < a_reach_end
+                   and w.slot_ct <= case when w.wndw_strt_ts = a_first then a_first_room else a_room end)
+    into least_ct, has_room
+    from @tables@.rl_wndw_ct w
+    where w.pool_nm = a_pool and w.wndw_strt_ts >= a_chunk and w.wndw_strt_ts < a_chunk_end;
+    if least_ct > a_room then
+        perform sluice.raise_bounds(a_pool, a_chunk, a_chunk_end, a_room);
+    end if;
+    return has_room;
+end
+$$;
+
+-- A time in the window, uniform over all that lie neither before the requested one nor after the latest.
+create function sluice.draw_time(a_window bigint, a_size bigint, a_requested bigint, a_latest bigint)
+returns bigint language sql volatile
+return greatest(a_requested, a_window) + floor(random()
+    * (least(a_window + a_size - 1, a_latest) - greatest(a_requested, a_window) + 1))::bigint;
+
+-- The earliest window with room that nobody holds, now counted and so held by us, and a time in it. Enters the
+-- config: a change of it waits until this transaction ends, and so does one of its pool, whose windows are cut
+-- anew only by a change of the one config that uses them.
+-- SL404: there is no such config. SL503: every window within reach is full. SL409: others hold those that are
+-- not.
+--
+-- Most calls are alone in their transaction, in which the server prepares each expression anew: what they all
+-- need is computed inside the statements.
+create function sluice.take_place(a_config text, a_requested bigint, a_weight integer, a_max_delay bigint)
+returns sluice.place language plpgsql as $$
+declare
+    config_id text;
+    pool text;
+    pool_hash integer;
+    size bigint;
+    chunk_ms bigint;
+    room bigint;           -- What a window may hold for the event to fit.
+    first_room bigint;     -- The same of the requested one; negative: it never fits.
+    first_strt timestamptz;
+    reach_end timestamptz;
+    latest bigint;         -- The last millisecond that the event may have.
+    position timestamptz;  -- The first chunk that was not looked at yet.
+    sure_ts timestamptz;   -- From the position to there, all chunks have their counters.
+    chunk_strt timestamptz;
+    chunk_end timestamptz;
+    run_strt timestamptz;
+    open_strt timestamptz; -- The first window of the chunk that may have room.
+    full_ct bigint;        -- What all in front of it hold, or more.
+    window_row tid;
+    window_ms bigint;
+    place sluice.place;
+    gap bigint;
+    busy boolean;
+    attempt integer;
 begin
     -- Tried first, because an expression costs far less than a statement.
     if not pg_try_advisory_xact_lock_shared(7304, hashtext(a_config)) then
         perform pg_advisory_xact_lock_shared(7304, hashtext(a_config));
     end if;
-    select c.rl_wndw_config_id, c.wndw_max_event_ct, c.pool_nm, c.max_lookahead_ct, c.wndw_size_ms,
-           c.wndw_size_ms * c.chunk_ct
-    into enter_config.config_id, enter_config.cap, enter_config.pool_nm, enter_config.lookahead,
-         enter_config.size, enter_config.chunk_ms
-    from @tables@.rl_event_wndw_config c
-    where c.wndw_config_nm = a_config and c.act_in = 1;
-    if not found then
-        raise exception using errcode = 'SL404', message = format('There is no config named %L.', a_config);
-    end if;
-end
-$$;
-
-create type sluice.place as (config_id text, pool_nm text, window_ms bigint, scheduled_ms bigint);
-
--- The earliest window with room that nobody holds, now locked by us, and a time in it. Counts nothing yet.
--- SL503: every window within reach is full. SL409: others hold those that are not.
-create function sluice.take_place(a_config text, a_requested bigint, a_weight integer, a_max_delay bigint)
-returns sluice.place language plpgsql as $$
-declare
-    terms record;
-    ten_years constant bigint := 3653::bigint * 86400000;
-    first_window bigint;
-    first_strt timestamptz;
-    first_room integer; -- What the requested window may hold for the event to fit; negative: it never does.
-    room integer;       -- The same of the windows behind it.
-    latest bigint;      -- The last millisecond that the event may have.
-    last_window bigint;
-    reach_end timestamptz;
-    -- Chunks that begin later are never swept: what was written of a run of them holds.
-    kept_from constant timestamptz := clock_timestamp() - interval '1 hour';
-    position bigint;    -- The first chunk that was not looked at yet.
-    position_ts timestamptz;
-    chunk record;
-    gap bigint;
-    held record;
-    busy boolean;
-begin
-    terms := sluice.enter_config(a_config);
-    if a_weight > terms.cap then
+    select c.rl_wndw_config_id, c.pool_nm, hashtext(c.pool_nm), c.wndw_size_ms, c.chunk_ms,
+           c.wndw_max_event_ct - a_weight,
+           c.wndw_max_event_ct::bigint * (c.first_ms + c.wndw_size_ms - a_requested) / c.wndw_size_ms
+               - a_weight,
+           sluice.from_ms(c.first_ms),
+           sluice.from_ms(c.first_ms + c.wndw_size_ms
+               * (1 + least((c.latest - c.first_ms) / c.wndw_size_ms, c.max_lookahead_ct))),
+           c.latest, sluice.from_ms(a_requested - a_requested % c.chunk_ms)
+    into config_id, pool, pool_hash, size, chunk_ms, room, first_room, first_strt, reach_end, latest, position
+    from (select o.*, o.wndw_size_ms * o.chunk_ct as chunk_ms,
+                 a_requested - a_requested % o.wndw_size_ms as first_ms,
+                 a_requested + coalesce(a_max_delay, 3653::bigint * 86400000) as latest -- Ten years.
+          from @tables@.rl_event_wndw_config o where o.wndw_config_nm = a_config and o.act_in = 1) as c;
+    if (room >= 0) is not true then
+        if room is null then
+            raise exception using errcode = 'SL404',
+                message = format('There is no config named %L.', a_config);
+        end if;
         raise exception using errcode = 'SL400',
-            message = format('The weight exceeds maxPerWindow, which is %s.', terms.cap);
+            message = format('The weight exceeds maxPerWindow, which is %s.', room + a_weight);
     end if;
-    first_window := a_requested - a_requested % terms.size;
-    first_room := terms.cap::bigint * (first_window + terms.size - a_requested) / terms.size - a_weight;
-    room := terms.cap - a_weight;
-    latest := a_requested + coalesce(a_max_delay, ten_years);
-    last_window := latest - latest % terms.size;
-    if terms.lookahead < (last_window - first_window) / terms.size then -- Else the product may not fit.
-        last_window := first_window + terms.lookahead * terms.size;
-    end if;
-    first_strt := sluice.from_ms(first_window);
-    reach_end := sluice.from_ms(last_window + terms.size);
-    for attempt in 1 .. 12 loop
-        busy := false;
-        position := a_requested - a_requested % terms.chunk_ms;
+    loop
         loop
-            position_ts := sluice.from_ms(position);
-            -- The first chunk that may have room, unless one before it was not provisioned: that is empty. In
-            -- it, the first window with room that nobody holds.
-            select c.req_ts, c.wndw_end_ts, c.run_strt_ts, sluice.to_ms(c.req_ts) as ms, c.is_next,
-                   w.wndw_strt_ts
-            into chunk
-            from (select f.req_ts, f.wndw_end_ts, f.run_strt_ts,
-                         case when f.run_strt_ts <= position_ts and position_ts > kept_from then true
-                              else (select count(*) from @tables@.rl_wndw_frontier_trk g
-                                    where g.pool_nm = terms.pool_nm and g.req_ts >= position_ts
-                                      and g.req_ts < f.req_ts) * terms.chunk_ms
-                                   = sluice.to_ms(f.req_ts) - position end as is_next
-                  from @tables@.rl_wndw_frontier_trk f
-                  where f.pool_nm = terms.pool_nm and f.req_ts >= position_ts
-                    and f.slot_ct_min <= room
-                  order by f.req_ts limit 1) as c
-            left join lateral (
-                select o.wndw_strt_ts from @tables@.rl_wndw_ct o
-                where c.is_next and o.pool_nm = terms.pool_nm
-                  and o.wndw_strt_ts >= greatest(c.req_ts, first_strt)
-                  and o.wndw_strt_ts < least(c.wndw_end_ts, reach_end)
-                  and o.slot_ct <= case when o.wndw_strt_ts = first_strt then first_room else room end
-                order by o.wndw_strt_ts limit 1
-                for update skip locked) as w on true;
-            if chunk.is_next and position_ts > kept_from
-                and coalesce(chunk.run_strt_ts > position_ts, true) then
-                perform sluice.note_run(terms.pool_nm, chunk.req_ts, position_ts);
-            end if;
-            if chunk.wndw_strt_ts is not null then
-                return sluice.draw_time(terms.config_id, terms.pool_nm,
-                    sluice.to_ms(chunk.wndw_strt_ts), terms.size, a_requested, latest);
-            end if;
-            if chunk.is_next is not true then
-                gap := sluice.first_gap(terms.pool_nm, position, chunk.ms, terms.chunk_ms);
-                continue when gap is null; -- It was provisioned meanwhile.
+            -- The first chunk that may have room, unless one before it was not provisioned: that is empty.
+            select f.req_ts, f.wndw_end_ts, f.run_strt_ts, f.full_ct,
+                   case when f.full_ct > room then f.full_end_ts else f.req_ts end
+            into chunk_strt, chunk_end, run_strt, full_ct, open_strt
+            from @tables@.rl_wndw_frontier_trk f
+            where hashtext(f.pool_nm) = pool_hash and f.req_ts >= position and f.slot_ct_min <= room
+              and (f.pool_nm = pool) is true -- Said so, it leaves the choice of the index alone.
+            order by f.req_ts limit 1;
+            -- Chunks of the last hour and later are never swept: what was written of a run of them holds.
+            if (run_strt <= position and position > clock_timestamp() - interval '1 hour'
+                or chunk_strt <= sure_ts) is not true then
+                gap := sluice.first_gap(pool, sluice.to_ms(position), sluice.to_ms(chunk_strt), chunk_ms);
                 exit when sluice.from_ms(gap) >= reach_end;
-                if not sluice.provision_patiently(terms.pool_nm, gap) then
+                if gap is null then -- Is one with room in front of it, now that all are there?
+                    sure_ts := chunk_strt;
+                    perform sluice.note_run(pool, chunk_strt, position);
+                elsif not sluice.provision_patiently(pool, gap) then
                     busy := true;
-                    position := gap + terms.chunk_ms;
+                    position := sluice.from_ms(gap + chunk_ms);
                 end if;
                 continue;
             end if;
-            exit when chunk.req_ts >= reach_end;
 
-            -- Full, or held by others? Reading without a lock tells.
-            select min(w.slot_ct) as least_ct,
-                   bool_or(w.wndw_strt_ts >= first_strt and w.wndw_strt_ts < reach_end
-                           and w.slot_ct <= case when w.wndw_strt_ts = first_strt then first_room
-                                                 else room end) as has_room
-            into held
+            select w.ctid, sluice.to_ms(w.wndw_strt_ts) into window_row, window_ms
             from @tables@.rl_wndw_ct w
-            where w.pool_nm = terms.pool_nm and w.wndw_strt_ts >= chunk.req_ts
-              and w.wndw_strt_ts < chunk.wndw_end_ts;
-            busy := busy or held.has_room;
-            if held.least_ct > room then
-                perform sluice.raise_bound(terms.pool_nm, chunk.req_ts);
+            where w.pool_nm = pool and w.wndw_strt_ts >= greatest(open_strt, first_strt)
+              and w.wndw_strt_ts < least(chunk_end, reach_end)
+              and w.slot_ct <= case when w.wndw_strt_ts = first_strt then first_room else room end
+            order by w.wndw_strt_ts limit 1
+            for update skip locked;
+            if found then
+                update @tables@.rl_wndw_ct w set slot_ct = w.slot_ct + a_weight
+                where w.ctid = window_row -- Ours: it stays where it is.
+                returning config_id, pool, window_ms,
+                          sluice.draw_time(window_ms, size, a_requested, latest) into place;
+                -- A quarter of the chunk was in the way: the next search need not look at it again.
+                if window_ms - sluice.to_ms(open_strt) >= chunk_ms / 4 and open_strt >= first_strt
+                    and coalesce(full_ct, 0) <= room + 1 then
+                    perform sluice.raise_bounds(pool, chunk_strt, chunk_end, room);
+                end if;
+                return place;
             end if;
-            position := chunk.ms + terms.chunk_ms;
+            exit when chunk_strt >= reach_end;
+            busy := sluice.is_held(pool, chunk_strt, chunk_end, first_strt, reach_end, first_room, room) or busy;
+            position := chunk_end;
         end loop;
-        if not busy then
+        attempt := coalesce(attempt, 0) + 1;
+        if busy is not true then
             raise exception using errcode = 'SL503', message = 'Every window within reach is full.';
+        elsif attempt > 12 then
+            raise exception using errcode = 'SL409', message = 'Others hold the windows that have room.';
         end if;
         perform pg_sleep(0.005 * attempt);
+        busy := false;
+        position := sluice.from_ms(a_requested - a_requested % chunk_ms);
     end loop;
-    raise exception using errcode = 'SL409', message = 'Others hold the windows that have room.';
 end
 $$;
 
--- A time in the window, uniform over all that lie neither before the requested one nor after the latest.
-create function sluice.draw_time(a_config_id text, a_pool text, a_window bigint, a_size bigint,
-                                 a_requested bigint, a_latest bigint)
-returns sluice.place language sql volatile
-return row(a_config_id, a_pool, a_window,
-    greatest(a_requested, a_window) + floor(random()
-        * (least(a_window + a_size - 1, a_latest) - greatest(a_requested, a_window) + 1))::bigint)::sluice.place;
+-- Gives back a place that this transaction took, for nobody. Others have not seen its count and raised no
+-- bound by it; if we have, the chunk is ours. So nothing is waited for.
+create function sluice.untake_place(a_place sluice.place, a_weight integer) returns void
+language plpgsql as $$
+declare
+    window_strt constant timestamptz := sluice.from_ms(a_place.window_ms);
+    left_ct bigint;
+begin
+    update @tables@.rl_wndw_ct w set slot_ct = w.slot_ct - a_weight
+    where w.pool_nm = a_place.pool_nm and w.wndw_strt_ts = window_strt
+    returning w.slot_ct into left_ct;
+    perform sluice.lower_bounds(p.pool_nm,
+        sluice.from_ms(a_place.window_ms - a_place.window_ms % (p.wndw_size_ms * p.chunk_ct)), window_strt,
+        left_ct)
+    from sluice.pool p where p.pool_nm = a_place.pool_nm;
+end
+$$;
 
 -- Provisions the chunks of all these windows, in ascending order. Gives those that another transaction is at.
 create function sluice.provision_windows(a_pool text, a_windows bigint[]) returns setof bigint

@@ -21,8 +21,7 @@ declare
 begin
     -- A known event is answered before anything else is looked at.
     select d.* into slot from @tables@.rl_event_slot_dtl d where d.event_id = a_event;
-    repeated := found;
-    if not repeated then
+    if not found then
         place := sluice.take_place(a_config, a_requested, a_weight, a_max_delay);
         insert into @tables@.rl_event_slot_dtl as d (event_id, req_ts, wndw_strt_ts, computed_sched_ts,
             rl_wndw_config_id, pool_nm, weight_ct, max_delay_ms, since_ts)
@@ -31,15 +30,15 @@ begin
                 a_now)
         on conflict on constraint rl_event_slot_dtl_iux do nothing
         returning d.* into slot;
-        repeated := not found;
-        if repeated then
-            -- Another transaction was faster. Its slot is the answer, and ours is not counted.
-            select d.* into slot from @tables@.rl_event_slot_dtl d where d.event_id = a_event;
-        else
-            update @tables@.rl_wndw_ct w set slot_ct = w.slot_ct + a_weight
-            where w.pool_nm = place.pool_nm and w.wndw_strt_ts = slot.wndw_strt_ts;
+        if found then
+            repeated := false;
+            return;
         end if;
+        -- Another transaction was faster: its slot is the answer.
+        perform sluice.untake_place(place, a_weight);
+        select d.* into slot from @tables@.rl_event_slot_dtl d where d.event_id = a_event;
     end if;
+    repeated := true;
     if slot.slot_state_cd = 2 then
         raise exception using errcode = 'SL410', message = format('Event %L was cancelled.', a_event);
     end if;
@@ -127,9 +126,9 @@ begin
     update @tables@.rl_wndw_ct w set slot_ct = w.slot_ct - a_slot.weight_ct
     where w.pool_nm = a_slot.pool_nm and w.wndw_strt_ts = sluice.from_ms(window_ms)
     returning w.slot_ct into left_ct;
-    update @tables@.rl_wndw_frontier_trk f set slot_ct_min = left_ct
-    where f.pool_nm = a_slot.pool_nm and f.slot_ct_min > left_ct
-      and f.req_ts = sluice.from_ms(scheduled - scheduled % (pool.wndw_size_ms * pool.chunk_ct));
+    perform sluice.lower_bounds(a_slot.pool_nm,
+        sluice.from_ms(scheduled - scheduled % (pool.wndw_size_ms * pool.chunk_ct)),
+        sluice.from_ms(window_ms), left_ct);
     perform pg_notify('sluice', 'room ' || window_ms || ' ' || left_ct || ' ' || a_slot.pool_nm);
     return row(a_slot.pool_nm, window_ms, left_ct)::sluice.room;
 end
@@ -203,7 +202,5 @@ begin
     slot.rl_wndw_config_id := place.config_id;
     slot.pool_nm := place.pool_nm;
     slot := sluice.replace_slot(before, slot, a_now);
-    update @tables@.rl_wndw_ct w set slot_ct = w.slot_ct + before.weight_ct
-    where w.pool_nm = place.pool_nm and w.wndw_strt_ts = slot.wndw_strt_ts;
 end
 $$;

@@ -1,27 +1,18 @@
 -- What an application may call inside its own transaction, and what operators may read.
 
--- Arguments as every door checks them. SL400 names the one that is wrong; else true.
-create function sluice.check_arguments(a_event text, a_requested bigint, a_weight integer, a_delay bigint)
-returns boolean language plpgsql as $$
-declare
-    now_ms constant bigint := sluice.to_ms(clock_timestamp());
-    wrong text;
-begin
-    wrong := case
-        when a_event is null or octet_length(a_event) not between 1 and 255 or a_event ~ '[[:cntrl:]]'
-            then 'event_id must have 1 to 255 bytes and no control characters.'
-        when a_requested is null or a_requested < 0 or a_requested > now_ms + 3653::bigint * 86400000
-            then 'requested_time must lie between 1970 and ten years from now.'
-        when a_weight is null or a_weight < 1 then 'weight must be at least 1.'
-        when a_delay not between 1 and 31::bigint * 86400000
-            then 'max_delay must be positive and at most 31 days.'
-    end;
-    if wrong is not null then
-        raise exception using errcode = 'SL400', message = wrong;
-    end if;
-    return true;
-end
-$$;
+-- What is wrong with the arguments, which every door checks; null when nothing is.
+create function sluice.wrong_argument(a_event text, a_requested bigint, a_weight integer, a_delay bigint)
+returns text language sql volatile
+return case
+    when a_event is null or octet_length(a_event) not between 1 and 255 or a_event ~ '[[:cntrl:]]'
+        then 'event_id must have 1 to 255 bytes and no control characters.'
+    when a_requested is null or a_requested < 0
+        or a_requested > sluice.to_ms(clock_timestamp()) + 3653::bigint * 86400000
+        then 'requested_time must lie between 1970 and ten years from now.'
+    when a_weight is null or a_weight < 1 then 'weight must be at least 1.'
+    when a_delay not between 1 and 31::bigint * 86400000
+        then 'max_delay must be positive and at most 31 days.'
+end;
 
 -- Every statement below is a look-up in an index, and is planned once for a session: to plan it again takes
 -- longer than to run it, and a plan that suits a small table would stay when the table has grown.
@@ -33,9 +24,12 @@ set plan_cache_mode = force_generic_plan set enable_seqscan = off as $$
 declare
     requested constant bigint := case when isfinite(requested_time) then sluice.to_ms(requested_time) end;
     delay constant bigint := floor(extract(epoch from max_delay) * 1000);
-    is_valid constant boolean := sluice.check_arguments(event_id, requested, weight, delay);
+    wrong constant text := sluice.wrong_argument(event_id, requested, weight, delay);
     slot @tables@.rl_event_slot_dtl;
 begin
+    if wrong is not null then
+        raise exception using errcode = 'SL400', message = wrong;
+    end if;
     slot := (sluice.take_slot(event_id, config_name, requested, weight, delay,
                               clock_timestamp())).slot;
     scheduled_time := slot.computed_sched_ts;
@@ -56,6 +50,7 @@ set plan_cache_mode = force_generic_plan set enable_seqscan = off as $$
 declare
     requested constant bigint := case when isfinite(requested_time) then sluice.to_ms(requested_time) end;
     event text;
+    wrong text;
     place sluice.place;
     planned sluice.planned_slot[] := '{}';
     given sluice.planned_slot;
@@ -64,7 +59,10 @@ begin
         raise exception using errcode = 'SL400', message = 'event_ids must not be null.';
     end if;
     foreach event in array event_ids loop
-        perform sluice.check_arguments(event, requested, 1, null);
+        wrong := sluice.wrong_argument(event, requested, 1, null);
+        if wrong is not null then
+            raise exception using errcode = 'SL400', message = wrong;
+        end if;
     end loop;
     -- Windows first, each counted at once so that the next event sees it; events after them, in byte order.
     for event in
@@ -73,8 +71,6 @@ begin
         group by asked.id order by min(asked.number)
     loop
         place := sluice.take_place(config_name, requested, 1, null);
-        update @tables@.rl_wndw_ct w set slot_ct = w.slot_ct + 1
-        where w.pool_nm = place.pool_nm and w.wndw_strt_ts = sluice.from_ms(place.window_ms);
         planned := planned || row(event, place)::sluice.planned_slot;
     end loop;
     for given in select p.* from unnest(planned) as p order by (p).event_id collate "C" loop
@@ -85,13 +81,12 @@ begin
                 sluice.from_ms(place.scheduled_ms), place.config_id, place.pool_nm)
         on conflict on constraint rl_event_slot_dtl_iux do nothing;
         if not found then -- Another transaction was faster.
-            update @tables@.rl_wndw_ct w set slot_ct = w.slot_ct - 1
-            where w.pool_nm = place.pool_nm and w.wndw_strt_ts = sluice.from_ms(place.window_ms);
+            perform sluice.untake_place(place, 1);
         end if;
     end loop;
     perform sluice.refuse_cancelled(event_ids);
     return query
-        select d.event_id, d.computed_sched_ts,
+        select asked.id, d.computed_sched_ts,
                sluice.to_ms(d.computed_sched_ts) - sluice.to_ms(d.req_ts), d.wndw_strt_ts
         from unnest(event_ids) with ordinality as asked (id, number)
         join @tables@.rl_event_slot_dtl d on d.event_id = asked.id

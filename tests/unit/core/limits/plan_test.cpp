@@ -1,5 +1,7 @@
 #include "core/limits/plan.hpp"
 
+#include <vector>
+
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -32,7 +34,7 @@ TEST(Plan, IsReadFromWhatAnAdministratorWrites) {
 }
 
 TEST(Plan, KnowsEveryAlgorithmByItsName) {
-    const PlanDraft drafts[] = {
+    const std::vector<PlanDraft> drafts{
         gold(),
         {.name = "a", .algorithm = "fixed_window", .capacity = 5, .window = "PT1H"},
         {.name = "b", .algorithm = "fixed_window", .capacity = 5, .window = "PT1H", .start = "first_hit"},
