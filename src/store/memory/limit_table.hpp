@@ -39,15 +39,13 @@ public:
     // REQUIRES: `home` is where home_of says; the key is at most LimitEntry::kShortKeyMax bytes.
     [[nodiscard]] LimitEntry* find_short(LimitEntry* home, const EntryName& name, std::uint8_t kind) {
         const std::uint64_t head = LimitEntry::head_of(name.hash, name.plan, kind, name.key.size() - 1);
-        for (LimitEntry* entry = home; entry != entries_.data() + entries_.size(); ++entry) {
+        LimitEntry* entry = home;
+        do {
             if (entry->head() == head &&
                 same_bytes(entry->short_key.data(), name.key.data(), name.key.size())) [[likely]] {
                 return entry;
             }
-            if (entry->is_free()) {
-                break;
-            }
-        }
+        } while (!entry->is_free() && ++entry != entries_.data() + entries_.size());
         return nullptr;
     }
     // Where the search in a table of so many entries begins.

@@ -114,13 +114,14 @@ private:
     }
 
     void take_one(const Check& check, std::uint64_t hash, CheckOutcome& outcome) {
-        try {
-            if (!take_known(check, hash, outcome)) {
-                outcome = take_chain({&check, 1});
-            }
-        } catch (const std::bad_alloc&) {
-            outcome = Unexpected{LimitFault::Unavailable};
+        if (!take_known(check, hash, outcome)) {
+            take_the_long_way(check, outcome);
         }
+    }
+
+    // Not inline: the short way would make room for what only this needs.
+    [[gnu::noinline]] void take_the_long_way(const Check& check, CheckOutcome& outcome) {
+        outcome = take_together({&check, 1});
     }
 
     // The short way, for most checks: one plan, a short key that is known, no override, no lease. False: go
@@ -140,12 +141,17 @@ private:
 
     [[gnu::noinline]] bool take_known_by_other(const LimitRule& rule, const Check& check, std::uint64_t hash,
                                                CheckOutcome& outcome) {
-        return std::visit(
-            [&](const auto& each) {
-                constexpr bool kLeases = std::is_same_v<std::remove_cvref_t<decltype(each)>, Concurrency>;
-                return !kLeases && take_known_by(each, check, hash, outcome);
-            },
-            rule);
+        try {
+            return std::visit(
+                [&](const auto& each) {
+                    constexpr bool kLeases = std::is_same_v<std::remove_cvref_t<decltype(each)>, Concurrency>;
+                    return !kLeases && take_known_by(each, check, hash, outcome);
+                },
+                rule);
+        } catch (const std::bad_alloc&) {  // A log that had to grow.
+            outcome = Unexpected{LimitFault::Unavailable};
+            return true;
+        }
     }
 
     // Inline, because a call and what it saves are a twentieth of a check.

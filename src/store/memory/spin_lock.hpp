@@ -11,8 +11,8 @@ namespace sluice {
 class SpinLock {
 public:
     void lock() {
-        while (!try_lock()) {
-            wait();
+        if (!try_lock()) [[unlikely]] {
+            lock_when_free();
         }
     }
     // Acquire pairs with the release of unlock(): what the holder before wrote is seen.
@@ -21,7 +21,13 @@ public:
 
 private:
     // Not inline: those who need not wait would save its registers.
-    [[gnu::noinline]] void wait() const {
+    [[gnu::noinline]] void lock_when_free() {
+        do {
+            wait();
+        } while (!try_lock());
+    }
+
+    void wait() const {
         for (int spins = 0; locked_.load(std::memory_order_relaxed) != 0; ++spins) {
             if (spins < kSpinsMax) {
                 relax();
