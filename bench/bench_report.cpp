@@ -232,9 +232,8 @@ void print_subjects(const Samples& samples) {
     fmt::print(
         "engine and rocksdb: p50 and p99 are of batches of 256. MB: the server's resident memory.\n"
         "accuracy: what was admitted by what the plan allows, or by what was asked if that is less.\n"
-        "limits by others, one hot key and Zipf: by the fastest quarter of slices of some milliseconds. CPU "
-        "per\n"
-        "check is of all of them.\n");
+        "limits by others, one hot key and Zipf: by the fastest quarter of slices of some milliseconds.\n"
+        "CPU per check is of all of them.\n");
 }
 
 struct Judgement {

@@ -104,6 +104,6 @@ create table @tables@.rl_wndw_frontier_trk (
     constraint rl_wndw_frontier_trk_pk primary key (pool_nm, req_ts, wndw_end_ts)
 ) with (fillfactor = 70);
 -- A search passes over chunks that are full for it without leaving the index. All of its columns have one
--- length, and are compared as numbers: that makes an entry five times cheaper than the pool's name does.
+-- length, and are compared as numbers: behind the pool's name each entry would cost more.
 create index rl_wndw_frontier_trk_i01x
     on @tables@.rl_wndw_frontier_trk (hashtext(pool_nm), req_ts, slot_ct_min);
