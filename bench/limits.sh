@@ -22,26 +22,26 @@ with_accuracy() {
 
 # --- In memory ----------------------------------------------------------------------------------
 
-# run_limits PLAN KEYS THREADS; the warm-up takes one of the tokens that are there at once.
+# run_limits PLAN KEYS; the warm-up takes one of the tokens that are there at once.
 run_limits() {
-    "$bin/limit_store_bench" run "$1" "$work/$2" "$3" | with_accuracy "$1" "$(checks_of "$2")" 999
+    "$bin/limit_store_bench" run "$1" "$work/$2" | with_accuracy "$1" "$(checks_of "$2")" 999
 }
-# run_limit_peer PEER PLAN KEYS THREADS
+# run_limit_peer PEER PLAN KEYS
 run_limit_peer() {
-    "$peers_tree/release/limit-peers" "$1" "$2" "$work/$3" "$4" | with_accuracy "$2" "$(checks_of "$3")" 999
+    "$peers_tree/release/limit-peers" "$1" "$2" "$work/$3" | with_accuracy "$2" "$(checks_of "$3")" 999
 }
 checks_of() { if [[ $1 == hot ]]; then echo "$checks_hot"; else echo "$checks_many"; fi; }
 
-# limits_part PART PLAN KEYS: one thread of ours, then of each peer.
+# limits_part PART PLAN KEYS: ours, then each peer; one thread.
 limits_part() {
     local peer
     wants "$1" || return 0
-    measure "limits.$1" run_limits "$2" "$3" 1
+    measure "limits.$1" run_limits "$2" "$3"
     for peer in throttlecrab governor; do
         wants_peer "$peer" || continue
-        measure "$peer.$1" run_limit_peer "$peer" "$2" "$3" 1
+        measure "$peer.$1" run_limit_peer "$peer" "$2" "$3"
     done
-    if wants_peer governor; then measure "governor-wall.$1" run_limit_peer governor-wall "$2" "$3" 1; fi
+    if wants_peer governor; then measure "governor-wall.$1" run_limit_peer governor-wall "$2" "$3"; fi
 }
 
 prepare_memory() {
@@ -135,10 +135,7 @@ limits_round() {
     limits_part tight tight hot
     limits_part zipf open zipf
     limits_part uniform open uniform
-    if wants uniform; then
-        measure limits.uniform-2 run_limits open uniform 2
-        if wants_peer governor; then measure governor.uniform-2 run_limit_peer governor open uniform 2; fi
-    fi
+    if wants uniform; then measure limits.uniform-2 "$bin/limit_store_bench" scale "$work/uniform" 2; fi
     redis_part
 }
 
