@@ -96,7 +96,10 @@ using PostgresRepository = PostgresTest;
 
 TEST_F(PostgresRepository, RefusesASchemaThatIsNotThereUnlessItMayMakeIt) {
     EXPECT_FALSE(open_postgres_repository({.dsn = dsn(), .migrate = false}));
-    EXPECT_FALSE(open_postgres_repository({.dsn = dsn(), .pool_size = 0}));
+    for (const std::size_t connections : {0U, 1'001U}) {
+        const auto opened = open_postgres_repository({.dsn = dsn(), .pool_size = connections});
+        EXPECT_EQ(opened ? "" : opened.error(), "The size of a pool of connections is 1 to 1,000.");
+    }
     EXPECT_TRUE(open_postgres_repository({.dsn = dsn()}));
     EXPECT_TRUE(open_postgres_repository({.dsn = dsn(), .migrate = false}));
 }

@@ -95,6 +95,15 @@ TEST_F(RedisSentinelAccess, ComesAsAUserWhoMayDoNoMoreThanItNeeds) {
     EXPECT_EQ(take_at_last(*store, "k", kGoldOnly)->remaining, 8);
 }
 
+TEST_F(RedisSentinelAccess, RefusesAMasterThatIsNone) {
+    const OwnRedis own{"redis-sentinel"};
+    RawRedis master{own.address()};
+
+    master.ask({"REPLICAOF", "127.0.0.1", "1"});
+
+    EXPECT_THAT(refusal(patient(own.address())), HasSubstr("is not a master"));
+}
+
 TEST_F(RedisSentinelAccess, SpeaksTlsToSentinelsAndServers) {
     const TempFolder folder;
     make_certificate(folder / "", "IP:127.0.0.1");

@@ -18,7 +18,7 @@ inline std::function<DenyCache::SteadyTime()> steady(const HandMomentClock& cloc
 
 // A node over a memory store, both with a clock that a test moves. Denials are believed for ten seconds.
 // "gold" has 3 tokens; "block" has 20 and a lease of 5; "daily" counts windows; "tried" is in shadow mode and
-// has a lease; "places" gives leases of its own kind.
+// has 2 and a lease of 2; "places" gives leases of its own kind.
 class NodeUnderTest : public ::testing::Test {
 protected:
     using Names = std::vector<std::string_view>;
@@ -30,10 +30,10 @@ protected:
             {.name = "daily", .algorithm = "fixed_window", .capacity = 10, .window = "PT24H"},
             {.name = "tried",
              .algorithm = "token_bucket",
-             .capacity = 1,
+             .capacity = 2,
              .refill = "1/h",
              .shadow = true,
-             .lease = 1},
+             .lease = 2},
             {.name = "places", .algorithm = "concurrency", .capacity = 1, .window = "PT1M"},
         }));
         options_.denials.longest = 10s;

@@ -16,12 +16,12 @@ inline std::string refusal(const RedisOptions& options) {
     return opened ? "it was not refused" : opened.error();
 }
 
-// Opens a store and takes one.
+// Opens a store and takes one; -1: it got no answer.
 inline Tokens left_after_one(const RedisOptions& options, std::string_view key = "k") {
     const Check check{key, kGoldOnly, 1};
     CheckOutcome outcome = Verdict{};
     open_limits(options)->take({&check, 1}, {&outcome, 1});
-    return outcome->remaining;
+    return outcome ? outcome->remaining : -1;
 }
 
 // Makes the user `sluice` with the password `hush`, who may do what docs/limits.md says, and `more`.
