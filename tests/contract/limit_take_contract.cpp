@@ -135,6 +135,17 @@ TEST_P(LimitStoreContract, RefusesBadRefundsAndGivesNothingBack) {
     EXPECT_EQ(left("a", kGold), 4);
 }
 
+TEST_P(LimitStoreContract, GivesBackToAllPlansOfACheckOrToNone) {
+    take("a", {&kGold}, 6);
+    take("a", {&kPlaces}, 2);
+    const std::array plans{&kGold, &kPlaces};
+
+    EXPECT_EQ(store().refund({"a", plans, 3}).error(), LimitFault::InvalidCost);
+
+    EXPECT_EQ(left("a", kGold), 4);
+    EXPECT_EQ(left("a", kPlaces), 0);
+}
+
 TEST_P(LimitStoreContract, ForgetsOnReset) {
     take("a", {&kGold, &kDaily, &kPlaces}, 2);
 
@@ -206,6 +217,7 @@ TEST_P(LimitStoreContract, AnOverrideCountsByItselfUntilItExpires) {
     ASSERT_TRUE(store().put_override("a", kGold, {bucket(100, 1, 1h), kMidnight + 1min}));
 
     EXPECT_EQ(take("a", {&kGold}, 60).remaining, 40);
+    EXPECT_EQ(take("a", {&kGold}).remaining, 39) << "the plan itself could be asked for as much";
     EXPECT_EQ(left("b", kGold), 10);
     at(kMidnight + 1min);
     EXPECT_EQ(fault("a", {&kGold}, 60), LimitFault::InvalidCost);
@@ -219,6 +231,19 @@ TEST_P(LimitStoreContract, EveryOverrideBeginsFresh) {
     ASSERT_TRUE(store().put_override("a", kGold, {bucket(50, 1, 1h), kMidnight + 1min}));
 
     EXPECT_EQ(left("a", kGold), 50);
+}
+
+TEST_P(LimitStoreContract, AResetForgetsWhatAnOverrideCountedAndKeepsTheOverride) {
+    take("a", {&kGold}, 4);
+    ASSERT_TRUE(store().put_override("a", kGold, {bucket(100, 1, 1h), kMidnight + 1min}));
+    take("a", {&kGold}, 60);
+    const std::array plans{&kGold};
+
+    ASSERT_TRUE(store().reset("a", plans));
+
+    EXPECT_EQ(left("a", kGold), 100);
+    at(kMidnight + 1min);
+    EXPECT_EQ(left("a", kGold), 10);
 }
 
 TEST_P(LimitStoreContract, AnOverrideThatHasExpiredTakesTheEarlierOneAway) {

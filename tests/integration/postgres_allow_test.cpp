@@ -1,4 +1,5 @@
 #include <future>
+#include <thread>
 
 #include <gmock/gmock.h>
 
@@ -135,6 +136,24 @@ TEST_F(SqlAllow, OfTwoTransactionsThatWaitForEachOtherOneIsContended) {
     const std::array states{state, waiting.get()};
     EXPECT_THAT(states, testing::UnorderedElementsAre("", "SL409"));
     EXPECT_EQ(left("a", kGold) + left("b", kGold), 18);
+}
+
+// As the sweeper does with an idle key, between the moment the call finds it and the moment it gets its lock.
+TEST_F(SqlAllow, BringsAKeyAgainThatIsRemovedInFrontOfIt) {
+    ask(*client(), call("'a', 'gold', 4"));
+    ask(*owner_, "begin");
+    ask(*owner_, "select 1 from sluice.limit_state for update");
+    const auto session = client();
+    auto waiting = std::async(std::launch::async, [&] { return ask(*session, call("'a', 'gold'")); });
+    while (ask(*owner_, kWaiting) == "0") {
+        std::this_thread::yield();
+    }
+
+    ask(*owner_, "delete from sluice.limit_state");
+    ask(*owner_, "commit");
+
+    EXPECT_EQ(waiting.get(), "(t,gold,9,00:00:00)");
+    EXPECT_EQ(left("a", kGold), 9);
 }
 
 TEST_F(SqlAllow, UnderRepeatableReadAKeyThatOthersChargedMeanwhileFails) {

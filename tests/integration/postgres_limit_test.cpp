@@ -22,10 +22,6 @@ const Plan kScarce = plan("scarce", bucket(500, 1, 24h));
 // How many keys something is held against.
 constexpr const char* kCharged = "select count(*) from sluice.limit_state where state is not null";
 
-// How many sessions wait for a lock.
-constexpr const char* kWaiting =
-    "select count(*) from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'";
-
 class PostgresLimits : public PostgresTest {
 protected:
     PostgresLimits() : PostgresTest{Furnished::WithSlots} {}
@@ -122,6 +118,23 @@ TEST_F(PostgresLimits, AKeyThatAnotherTransactionHoldsIsContendedAlone) {
     EXPECT_TRUE(take(*store, "held", {&kGold}, 0)->allowed);  // Looking needs no lock.
     ask(*session_, "commit");
     EXPECT_EQ(take(*store, "held", {&kGold}, 0)->remaining, 9);
+}
+
+TEST_F(PostgresLimits, GoesByTheTimeAtWhichItGotTheKey) {
+    PostgresLimitsOn store{dsn()};
+    set_limit_clock(*session_, kMidnight);
+    charge(*store, "a", {&kGold}, 10);
+    ask(*session_, "begin");
+    ask(*session_, "select 1 from sluice.limit_state for update");
+    auto waits = std::async(std::launch::async, [&] { return take(*store, "a", {&kGold}, 5); });
+    await(kWaiting, "1");
+
+    set_limit_clock(*session_, kMidnight + 5s);
+    ask(*session_, "commit");
+
+    const CheckOutcome outcome = waits.get();
+    ASSERT_TRUE(outcome);
+    EXPECT_TRUE(outcome->allowed);
 }
 
 TEST_F(PostgresLimits, ANewKeyThatAnotherTransactionBringsIsContendedAlone) {

@@ -11,6 +11,10 @@
 
 namespace sluice::test {
 
+// How many sessions of a database wait for a lock.
+inline constexpr const char* kWaiting =
+    "select count(*) from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'";
+
 class SilentPool final : public postgres::PoolMetrics {
 public:
     void waited(std::chrono::nanoseconds) override {}

@@ -45,7 +45,9 @@ LimitService::Outcomes LimitService::take_singles(std::span<const ErrandPtr> err
     std::vector<Check> singles;
     for (const ErrandPtr& errand : errands) {
         for (const ResolvedCheck& check : errand->checks) {
-            singles.push_back(check.to_check());
+            if (!errand->together) {
+                singles.push_back(check.to_check());
+            }
         }
     }
     Outcomes outcomes(singles.size(), Unexpected{LimitFault::Unavailable});
@@ -65,26 +67,14 @@ CheckOutcome LimitService::take_together(const Errand& errand) {
 
 std::vector<LimitService::Outcomes> LimitService::run(std::span<ErrandPtr> errands) {
     const auto began = SteadyClock::now();
-    // Whom a deadline has answered already is not charged any more.
-    std::vector<bool> over;
-    std::vector<ErrandPtr> singles;
-    for (const ErrandPtr& errand : errands) {
-        over.push_back(errand->is_over());
-        if (!over.back() && !errand->together) {
-            singles.push_back(errand);
-        }
-    }
-    const Outcomes outcomes = take_singles(singles);
+    const Outcomes outcomes = take_singles(errands);
     std::size_t count = outcomes.size();
     auto next = outcomes.begin();
     std::vector<Outcomes> replies;
-    for (std::size_t i = 0; i < errands.size(); ++i) {
-        const Errand& errand = *errands[i];
+    for (const ErrandPtr& each : errands) {
+        const Errand& errand = *each;
         const auto size = static_cast<std::ptrdiff_t>(errand.checks.size());
-        if (over[i]) {
-            replies.emplace_back(errand.together ? 1 : errand.checks.size(),
-                                 Unexpected{LimitFault::Unavailable});
-        } else if (errand.together) {
+        if (errand.together) {
             replies.push_back({take_together(errand)});
             count += errand.checks.size();
         } else {

@@ -44,6 +44,49 @@ protected:
     std::unique_ptr<MemoryLimitStore> store_;
 };
 
+// Two keys of one length whose entries differ in nothing but the key.
+std::pair<std::string, std::string> alike(const KeyHash& hash) {
+    std::map<std::uint32_t, std::string> seen;
+    for (std::size_t i = 1'000'000;; ++i) {
+        std::string name = "key-" + std::to_string(i);
+        const auto [other, is_new] = seen.try_emplace(static_cast<std::uint32_t>(hash(name)), name);
+        if (!is_new) {
+            return {other->second, name};
+        }
+    }
+}
+
+TEST_F(MemoryLimitStoreTest, TellsKeysOfTheSameHashApart) {
+    open(100);  // One shard.
+    const auto [one, other] = alike(KeyHash{3});
+
+    EXPECT_EQ(take(one, 4).remaining, 6);
+    EXPECT_EQ(take(other, 1).remaining, 9);
+    EXPECT_EQ(take(one, 1).remaining, 5);
+    EXPECT_EQ(take(other, 1).remaining, 8);
+}
+
+// Keys that somebody chose so that they all meet in one part of the store.
+TEST_F(MemoryLimitStoreTest, RefusesNewKeysWhoseShardHasNoRoomAndKeepsTheOthers) {
+    constexpr std::size_t kKeysMax = 20'000;
+    open(kKeysMax);
+    const KeyHash hash{3};
+    std::vector<std::string> held;
+    bool refused = false;
+    for (std::size_t i = 0; held.size() < kKeysMax && !refused; ++i) {
+        if (hash(key(i)) >> 56U == 0) {
+            refused = !take(key(i), 3).allowed;
+            held.push_back(key(i));
+        }
+    }
+
+    ASSERT_TRUE(refused);
+    held.pop_back();
+    for (const std::string& known : held) {
+        ASSERT_EQ(take(known, 1).remaining, 6) << known;
+    }
+}
+
 TEST_F(MemoryLimitStoreTest, HoldsAsManyKeysAsItMay) {
     for (const std::size_t keys_max : {1U, 2U, 100U, 1'000U, 20'000U}) {
         open(keys_max);

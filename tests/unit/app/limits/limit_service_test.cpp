@@ -146,6 +146,20 @@ TEST_P(LimitServiceTest, RefusesChecksTogetherWhenOneIsWrong) {
     EXPECT_EQ(left("a", "gold"), 3);
 }
 
+TEST_P(LimitServiceTest, SaysWhichOfSeveralChecksTogetherIsDeniedAndChargesNone) {
+    const Names both{"daily", "gold"};
+    const Names gold{"gold"};
+    ASSERT_EQ(reason("b", {"gold"}, 2), LimitReason::Ok);
+
+    const auto reply = check_together({{"a", both, 1}, {"b", gold, 2}, {"c", gold, 1}});
+
+    EXPECT_FALSE(reply->allowed);
+    EXPECT_EQ(reply->check, 1U);
+    EXPECT_EQ(reply->plan->plan.name(), "gold");
+    EXPECT_EQ(left("a", "gold"), 3);
+    EXPECT_EQ(left("b", "gold"), 1);
+}
+
 TEST_P(LimitServiceTest, DecidesOneCheckTogetherAsByItself) {
     const Names plans{"daily", "gold"};
 
