@@ -10,9 +10,6 @@
 
 namespace sluice {
 
-// Keys of `local` plans that one process counts while its store fails. Their memory is touched only then.
-inline constexpr std::size_t kLocalKeysMax = 100'000;
-
 // Answers in place of a repository that does not, as each plan says.
 // Thread safety: all of it.
 class Fallback {

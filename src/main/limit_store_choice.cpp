@@ -77,8 +77,6 @@ Result<void, std::string> open_postgres(const Settings& settings, Log& log,
 
 Result<ChosenLimitStore, std::string> choose_limit_store(const Settings& settings, Log& log,
                                                          postgres::PoolMetrics& pool_metrics) {
-    // Enough for the plans that fail locally; its memory is touched only when they do.
-    constexpr std::size_t kLocalKeysMax = 100'000;
     ChosenLimitStore chosen;
     chosen.clock = make_fast_clock();
     chosen.local = make_memory_limit_store({.keys_max = kLocalKeysMax, .seed = random_seed()}, *chosen.clock);

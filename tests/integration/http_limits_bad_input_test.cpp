@@ -98,6 +98,12 @@ TEST_F(BadLimitInput, OfABatchIsRefusedForItsMemberOnly) {
     }
     EXPECT_EQ(post("/api/v1/check/batch", R"({"checks":[]})").code(), "invalid_checks");
     EXPECT_EQ(post("/api/v1/check/batch", R"({"checks":{}})").code(), "invalid_checks");
+    std::string checks = "7";
+    for (int i = 1; i < 1'000; ++i) {
+        checks += ",7";
+    }
+    EXPECT_EQ(post("/api/v1/check/batch", R"({"checks":[)" + checks + "]}").status, 200);
+    EXPECT_EQ(post("/api/v1/check/batch", R"({"checks":[)" + checks + ",7]}").code(), "invalid_checks");
     EXPECT_EQ(post("/api/v1/check/batch", R"({"atomic":1,"checks":[{}]})").code(), "invalid_flag");
 }
 

@@ -11,7 +11,6 @@ namespace {
 
 using ::testing::HasSubstr;
 using ::testing::MatchesRegex;
-using ::testing::Not;
 
 // Both ways to ask a store: at once, and through the combiner.
 class HttpLimits : public LimitDoor, public ::testing::WithParamInterface<StoreCalls> {
@@ -92,14 +91,15 @@ TEST_P(HttpLimits, AnswerABatchInOrder) {
     const auto answer =
         post("/api/v1/check/batch",
              R"({"checks":[{"key":"a","plans":["gold"],"tokens":3},{"key":"a","plans":["gold"]},)"
-             R"({"key":"a","plans":["nope"]},7,{"key":"b","plans":["gold"]}]})");
+             R"({"key":"a","plans":["nope"]},7,{"key":"b","plans":["gold"]},)"
+             R"({"key":"b","plans":["gold"],"tokens":3}]})");
 
     EXPECT_EQ(answer.status, 200);
-    EXPECT_THAT(
-        answer.body,
-        MatchesRegex(R"re(\{"results":\[\{"allowed":true.*"OK"\},\{"allowed":false.*"DENIED"\},)re"
-                     R"re(\{"error":\{"code":"plan_not_found","status":404,"detail":"[^"]*"\}\},)re"
-                     R"re(\{"error":\{"code":"malformed_json".*\}\},\{"allowed":true.*"OK"\}\]\})re"));
+    EXPECT_THAT(answer.body,
+                MatchesRegex(R"re(\{"results":\[\{"allowed":true.*"OK"\},\{"allowed":false.*"DENIED"\},)re"
+                             R"re(\{"error":\{"code":"plan_not_found","status":404,"detail":"[^"]*"\}\},)re"
+                             R"re(\{"error":\{"code":"malformed_json".*\}\},\{"allowed":true.*"OK"\},)re"
+                             R"re(\{"allowed":false.*"DENIED"\}\]\})re"));
 }
 
 TEST_P(HttpLimits, AnswerAnAtomicBatchAsOne) {

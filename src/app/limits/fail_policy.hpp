@@ -9,6 +9,9 @@
 
 namespace sluice {
 
+// Keys of `local` plans that one process counts while its store fails. Their memory is touched only then.
+inline constexpr std::size_t kLocalKeysMax = 100'000;
+
 struct FailPolicyOptions {
     FailBudgetOptions open;
     std::chrono::milliseconds retry_after{
