@@ -239,8 +239,9 @@ TEST_F(PostgresFault, ACommitThatNoStandbyConfirmedIsUnknown) {
         auto running = std::async(std::launch::async, [&] {
             const auto deadline = std::chrono::steady_clock::now() + seconds{20};
             auto failure = insert();
-            while (failure.sqlstate.empty() && std::chrono::steady_clock::now() < deadline)
+            while (failure.sqlstate.empty() && std::chrono::steady_clock::now() < deadline) {
                 failure = insert();
+            }
             return failure;
         });
         cancel_the_wait_for_a_standby(*other);

@@ -11,7 +11,6 @@ namespace {
 
 using ::testing::EndsWith;
 using ::testing::HasSubstr;
-using ::testing::StartsWith;
 
 class PlansFile : public ::testing::Test {
 protected:
