@@ -52,19 +52,14 @@ std::vector<std::string> belief_of(RawRedis& node) {
 // Until they agree: a slot that moves back before gossip has spread its new owner can be taken from that
 // owner by an older word, with its keys. No client can help that.
 void await_agreement(const std::vector<redis::Endpoint>& nodes) {
-    const auto deadline = std::chrono::steady_clock::now() + 60s;
-    for (;;) {
+    await([&] {
         std::set<std::vector<std::string>> beliefs;
         for (const redis::Endpoint& node : nodes) {
             RawRedis raw{node};
             beliefs.insert(belief_of(raw));
         }
-        if (beliefs.size() == 1) {
-            return;
-        }
-        ASSERT_LT(std::chrono::steady_clock::now(), deadline) << "the nodes do not agree";
-        std::this_thread::sleep_for(10ms);  // Between two looks.
-    }
+        return beliefs.size() == 1;
+    });
 }
 
 // Moves the slot of "k" to another node: import, migrate, keys one by one, and the new owner.

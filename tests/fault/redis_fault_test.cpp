@@ -91,6 +91,7 @@ TEST_F(RedisFault, AdmitsExactlyWhatEachFlushOfEverythingBringsBack) {
 
     EXPECT_EQ(counts.admitted, 21 * 20'000 - lost);
     EXPECT_EQ(counts.faults, 0);
+    EXPECT_EQ(take(*store, "k", kHotOnly, 0)->remaining, 0);
 }
 
 TEST_F(RedisFault, DecidesSeveralKeysAsOneOrNone) {

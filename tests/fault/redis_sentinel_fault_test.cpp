@@ -68,8 +68,8 @@ TEST_F(RedisSentinelFault, AReplicaThatLagsForgetsAllThatItHasNotHeardOf) {
     EXPECT_GE(lost, 2'000);
 }
 
-// The old master knows of nothing, answers, and would forget: nobody may make it a replica or tell it who
-// else is a sentinel. The first sentinel has heard of no failover, and names it.
+// The old master goes on answering, because nobody may make it a replica; the first sentinel has heard of no
+// failover, because nobody may tell of one through that master.
 TEST_F(RedisSentinelFault, LeavesAMasterThatWasReplacedThoughItLivesOnAndASentinelNamesIt) {
     const OwnRedis own{"redis-sentinel"};
     const auto options = brief(own.address());

@@ -1,5 +1,4 @@
 #include <stdexcept>
-#include <thread>
 
 #include <sluice/open_limiter.hpp>
 #include <sluice/repositories.hpp>
@@ -116,10 +115,7 @@ TEST(RedisRepository, IsUnavailableWhileItsServerIsAwayAndComesBackByItself) {
     EXPECT_EQ(repository->reset("k", {&plan, 1}).error(), RepositoryError::Unavailable);
     redis.revive();
 
-    const auto deadline = std::chrono::steady_clock::now() + kPatience;
-    while (!acquired() && std::chrono::steady_clock::now() < deadline) {
-        std::this_thread::sleep_for(std::chrono::milliseconds{10});  // Between two looks.
-    }
+    await([&] { return acquired().has_value(); });
     EXPECT_TRUE(acquired());
 }
 

@@ -1,5 +1,4 @@
 #include <future>
-#include <thread>
 
 #include <gmock/gmock.h>
 
@@ -145,9 +144,7 @@ TEST_F(SqlAllow, BringsAKeyAgainThatIsRemovedInFrontOfIt) {
     ask(*owner_, "select 1 from sluice.limit_state for update");
     const auto session = client();
     auto waiting = std::async(std::launch::async, [&] { return ask(*session, call("'a', 'gold'")); });
-    while (ask(*owner_, kWaiting) == "0") {
-        std::this_thread::yield();
-    }
+    await(*owner_, kWaiting, "1");
 
     ask(*owner_, "delete from sluice.limit_state");
     ask(*owner_, "commit");

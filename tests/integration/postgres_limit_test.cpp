@@ -67,14 +67,6 @@ protected:
         return outcomes;
     }
 
-    void await(const std::string& sql, const std::string& text) {
-        const auto deadline = std::chrono::steady_clock::now() + 20s;
-        while (ask(*session_, sql) != text) {
-            ASSERT_LT(std::chrono::steady_clock::now(), deadline) << sql;
-            std::this_thread::yield();
-        }
-    }
-
     std::unique_ptr<Connection> session_;
 };
 
@@ -127,7 +119,7 @@ TEST_F(PostgresLimits, GoesByTheTimeAtWhichItGotTheKey) {
     ask(*session_, "begin");
     ask(*session_, "select 1 from sluice.limit_state for update");
     auto waits = std::async(std::launch::async, [&] { return take(*store, "a", {&kGold}, 5); });
-    await(kWaiting, "1");
+    await(*session_, kWaiting, "1");
 
     set_limit_clock(*session_, kMidnight + 5s);
     ask(*session_, "commit");
@@ -173,7 +165,7 @@ TEST_F(PostgresLimits, WaitsForAKeyThatIsLetGoSoon) {
     ask(*holder, "select 1 from sluice.limit_state for update");
 
     auto waiting = std::async(std::launch::async, [&] { return take(*store, "held", {&kGold}); });
-    await(kWaiting, "1");
+    await(*session_, kWaiting, "1");
     ask(*holder, "commit");
 
     EXPECT_TRUE(waiting.get()->allowed);
@@ -194,7 +186,7 @@ TEST_F(PostgresLimits, AKeyThatIsRemovedWhileItIsWaitedForBeginsFresh) {
         store->take(checks, outcomes);
         return outcomes;
     });
-    await(kWaiting, "1");
+    await(*session_, kWaiting, "1");
     ask(*holder, "delete from sluice.limit_state where limit_key = 'a'; commit");
 
     const auto outcomes = waiting.get();
@@ -353,7 +345,7 @@ TEST_F(PostgresLimits, CleansUpByItself) {
 
     PostgresLimitsOn store{dsn()};
 
-    await("select count(*) from sluice.limit_state", "0");
+    await(*session_, "select count(*) from sluice.limit_state", "0");
 }
 
 TEST_F(PostgresLimits, KeepsLimitsForWhoeverComesNext) {

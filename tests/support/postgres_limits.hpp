@@ -4,6 +4,7 @@
 #include <memory>
 #include <stdexcept>
 #include <string>
+#include <thread>
 
 #include "store/postgres/postgres_limit_store.hpp"
 #include "support/postgres_fixture.hpp"
@@ -14,6 +15,15 @@ namespace sluice::test {
 // How many sessions of a database wait for a lock.
 inline constexpr const char* kWaiting =
     "select count(*) from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'";
+
+// Waits until a query says that; fails the test after 20 seconds.
+inline void await(postgres::Connection& session, const std::string& sql, const std::string& text) {
+    const auto deadline = std::chrono::steady_clock::now() + std::chrono::seconds{20};
+    while (ask(session, sql) != text) {
+        ASSERT_LT(std::chrono::steady_clock::now(), deadline) << sql;
+        std::this_thread::yield();
+    }
+}
 
 class SilentPool final : public postgres::PoolMetrics {
 public:

@@ -5,23 +5,26 @@ namespace sluice {
 DeadlineQueue::DeadlineQueue(std::chrono::milliseconds patience)
     : patience_{patience}, thread_{[this] { work(); }} {}
 
-void DeadlineQueue::add(std::shared_ptr<Expiring> item) {
+DeadlineQueue::SteadyTime DeadlineQueue::add(std::shared_ptr<Expiring> item) {
     bool was_empty = false;
+    SteadyTime due;
     {
         const std::lock_guard lock{mutex_};
+        due = std::chrono::steady_clock::now() + patience_;
         if (stopping_) {
-            return;
+            return due;
         }
         // What is over at the front need not wait for its time: memory is held for what is under way only.
         while (!entries_.empty() && entries_.front().item->is_over()) {
             entries_.pop_front();
         }
         was_empty = entries_.empty();
-        entries_.push_back({std::chrono::steady_clock::now() + patience_, std::move(item)});
+        entries_.push_back({due, std::move(item)});
     }
     if (was_empty) {
         changed_.notify_one();
     }
+    return due;
 }
 
 void DeadlineQueue::stop() {

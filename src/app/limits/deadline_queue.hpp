@@ -24,18 +24,19 @@ public:
 // Thread safety: add() and stop() from any thread.
 class DeadlineQueue {
 public:
+    using SteadyTime = std::chrono::steady_clock::time_point;
+
     explicit DeadlineQueue(std::chrono::milliseconds patience);
     ~DeadlineQueue() { stop(); }
     DeadlineQueue(const DeadlineQueue&) = delete;
     DeadlineQueue& operator=(const DeadlineQueue&) = delete;
 
-    // Watches `item` from now on. After stop() it is not watched.
-    void add(std::shared_ptr<Expiring> item);
+    // Watches `item` from now on, and says until when. After stop() it is not watched.
+    SteadyTime add(std::shared_ptr<Expiring> item);
     // Watches nothing any more.
     void stop();
 
 private:
-    using SteadyTime = std::chrono::steady_clock::time_point;
     struct Entry {
         SteadyTime due;
         std::shared_ptr<Expiring> item;

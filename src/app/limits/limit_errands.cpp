@@ -24,14 +24,14 @@ void LimitService::submit(const ErrandPtr& errand) {
         conclude(*errand, std::move(run(alone).front()));
         return;
     }
-    deadlines_->add(errand);
+    const auto due = deadlines_->add(errand);
     const auto completion = [this, errand](Result<Outcomes, Refusal> ran) {
         if (errand->claim()) {
             conclude(*errand, ran ? StoreReply{*std::move(ran)} : StoreReply{Unexpected{StoreFailure::Late}});
         }
     };
-    checks_->submit({errand, completion, SteadyClock::now() + options_.deadline, errand->checks.size(),
-                     WhenFull::Refuse});
+    // By the same deadline: whom it has answered is not charged any more, unless it is on its way.
+    checks_->submit({errand, completion, due, errand->checks.size(), WhenFull::Refuse});
 }
 
 void LimitService::conclude(Errand& errand, const StoreReply& reply) {
@@ -44,10 +44,11 @@ void LimitService::conclude(Errand& errand, const StoreReply& reply) {
 LimitService::Outcomes LimitService::take_singles(std::span<const ErrandPtr> errands) {
     std::vector<Check> singles;
     for (const ErrandPtr& errand : errands) {
+        if (errand->together) {
+            continue;
+        }
         for (const ResolvedCheck& check : errand->checks) {
-            if (!errand->together) {
-                singles.push_back(check.to_check());
-            }
+            singles.push_back(check.to_check());
         }
     }
     Outcomes outcomes(singles.size(), Unexpected{LimitFault::Unavailable});

@@ -95,8 +95,8 @@ end
 $$;
 
 -- Raises what is known of a chunk: its smallest counter, and how many windows in front hold more than a_room,
--- with which the event would not fit. Whoever lowers a counter lowers the bounds after it, so the counters are read only once the
--- chunk is ours; if it is not, somebody else will raise them.
+-- with which the event would not fit. Whoever lowers a counter lowers the bounds after it, so the counters are
+-- read only once the chunk is ours; if it is not, somebody else will raise them.
 create function sluice.raise_bounds(a_pool text, a_chunk timestamptz, a_chunk_end timestamptz, a_room bigint)
 returns void language plpgsql as $$
 begin
