@@ -65,6 +65,21 @@ function(sluice_migrations target function)
     target_sources(${target} PRIVATE "${CMAKE_CURRENT_BINARY_DIR}/${function}.cpp")
 endfunction()
 
+# sluice_repeatable(target function files...)
+# Makes the SQL files part of the target, one behind the other, as
+# std::string_view sluice::postgres::<function>().
+function(sluice_repeatable target function)
+    set(SLUICE_REPEATABLE "")
+    foreach(file IN LISTS ARGN)
+        set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS "${file}")
+        file(READ "${file}" sql)
+        string(APPEND SLUICE_REPEATABLE "\n    R\"repeatable(${sql})repeatable\"")
+    endforeach()
+    set(SLUICE_REPEATABLE_FUNCTION "${function}")
+    configure_file("${PROJECT_SOURCE_DIR}/cmake/repeatable.cpp.in" "${function}.cpp" @ONLY)
+    target_sources(${target} PRIVATE "${CMAKE_CURRENT_BINARY_DIR}/${function}.cpp")
+endfunction()
+
 # sluice_lua_parts(target files...)
 # Makes the Lua files part of the target, as store/redis/script_parts.hpp has them: the first is the one that
 # tells the time, the others are the script.

@@ -129,6 +129,59 @@ TEST_F(PostgresMigrations, RefuseARecordOfSomethingElse) {
     EXPECT_NE(other.error().message.find("migration 2 (second)"), std::string::npos);
 }
 
+MigrationOptions with_code(int revision, std::string_view sql) {
+    MigrationOptions options;
+    options.repeatable = Repeatable{revision, sql};
+    return options;
+}
+
+TEST_F(PostgresMigrations, RunTheRepeatableTextAgainWhenItIsAnother) {
+    const auto connection = connect();
+    const auto note = [](const std::string& line) {
+        return "insert into sluice.log values ('" + line + "')";
+    };
+    const std::string first = note("code");
+    const std::string second = note("new code");
+
+    ASSERT_TRUE(migrate(*connection, std::span{kTwo}.first(1), with_code(1, first)));
+    ASSERT_TRUE(migrate(*connection, std::span{kTwo}.first(1), with_code(1, first)));
+    EXPECT_EQ(log_lines(*connection), "code,first") << "once is enough";
+    ASSERT_TRUE(migrate(*connection, kTwo, with_code(1, first)));
+    EXPECT_EQ(log_lines(*connection), "code,code,first,second")
+        << "a migration may have dropped what it makes";
+    ASSERT_TRUE(migrate(*connection, kTwo, with_code(1, second)));
+
+    EXPECT_EQ(log_lines(*connection), "code,code,first,new code,second");
+    EXPECT_EQ(ask(*connection, "select count(*) || ' ' || max(sql) from sluice.schema_code"), "1 " + second);
+}
+
+TEST_F(PostgresMigrations, LeaveTheRepeatableTextOfANewerProgramAlone) {
+    const auto connection = connect();
+    ASSERT_TRUE(migrate(*connection, std::span{kTwo}.first(1), with_code(2, "select 2")));
+
+    const auto older = migrate(*connection, kTwo, with_code(1, "select 1"));
+    const auto same = migrate(*connection, std::span{kTwo}.first(1), with_code(1, "select 2"));
+
+    ASSERT_FALSE(older);
+    EXPECT_EQ(
+        older.error().message,
+        "the functions in PostgreSQL have revision 2, written by a newer Sluice; this one has revision 1");
+    EXPECT_EQ(ask(*connection, "select max(version) from sluice.schema_version"), "1");
+    EXPECT_TRUE(same) << "it is the same text";
+}
+
+TEST_F(PostgresMigrations, LeaveNothingOfARepeatableTextThatFails) {
+    const auto connection = connect();
+    ASSERT_TRUE(migrate(*connection, kTwo, with_code(1, "select 1")));
+
+    const auto broken = migrate(*connection, kTwo,
+                                with_code(2, "create table sluice.half (id int); select no_such_function()"));
+
+    ASSERT_FALSE(broken);
+    EXPECT_EQ(ask(*connection, "select to_regclass('sluice.half') is null"), "t");
+    EXPECT_EQ(ask(*connection, "select revision from sluice.schema_code"), "1");
+}
+
 TEST_F(PostgresMigrations, CreateNothingOverTablesOfOthers) {
     const auto connection = connect();
     ask(*connection, "create table public.slot (id int8, remark text)");

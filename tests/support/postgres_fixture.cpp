@@ -61,6 +61,7 @@ std::string template_with_slots() {
     for (const postgres::Migration& migration : postgres::slot_migrations()) {
         text += migration.sql;
     }
+    text += postgres::slot_functions();
     std::string name = "sluice_template_" + std::to_string(std::hash<std::string>{}(text));
     const auto connection = connect(postgres_address());
     ask(*connection, "select pg_advisory_lock(7309, 1)");

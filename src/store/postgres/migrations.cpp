@@ -24,6 +24,16 @@ constexpr Statement kVersions{"sluice_migration_versions",
 constexpr Statement kRecord{"sluice_migration_record",
                             "insert into sluice.schema_version (version, name, applied_at)"
                             " values ($1::int4, $2::text, pg_catalog.now())"};
+constexpr Statement kHasCode{"sluice_migration_code_table",
+                             "select pg_catalog.to_regclass('sluice.schema_code') is not null"};
+constexpr Statement kCode{"sluice_migration_code", "select revision, sql = $1::text from sluice.schema_code"};
+constexpr Statement kRecordCode{"sluice_migration_record_code",
+                                "with former as (delete from sluice.schema_code)"
+                                " insert into sluice.schema_code (revision, sql, applied_at)"
+                                " values ($1::int4, $2::text, pg_catalog.now())"};
+constexpr const char* kCodeTable =
+    "create table if not exists sluice.schema_code"
+    " (revision int not null, sql text not null, applied_at timestamptz not null);";
 constexpr Statement kColumns{"sluice_migration_columns",
                              "select attribute.attname from pg_catalog.pg_attribute attribute"
                              " join pg_catalog.pg_class class on class.oid = attribute.attrelid"
@@ -39,6 +49,7 @@ constexpr const char* kFoundation =
     "create table sluice.schema_version"
     " (version int primary key, name text not null, applied_at timestamptz not null)";
 
+constexpr std::string_view kTablesMark = "@tables@";
 constexpr int kOldestServer = 150000;
 constexpr milliseconds kLockPoll{50};
 
@@ -149,33 +160,85 @@ Result<void, MigrationError> lay_foundation(Connection& connection, const Preche
     return {};
 }
 
-Result<void, MigrationError> apply(Connection& connection, const Migration& migration,
-                                   const Precheck* precheck) {
-    const auto doing = described(migration);
+// Something that runs together with its record in one transaction.
+struct Step {
+    std::string doing;
+    std::string sql;
+    const Statement& record;
+    Parameters recorded;
+};
+
+Result<void, MigrationError> apply(Connection& connection, Step step, const Precheck* precheck) {
     if (const auto begun = connection.run_script("begin"); !begun) {
-        return Unexpected{explain(doing, begun.error())};
+        return Unexpected{explain(step.doing, begun.error())};
     }
     if (precheck != nullptr) {
         if (auto laid = lay_foundation(connection, *precheck); !laid) {
             return laid;
         }
     }
-    if (const auto ran = connection.run_script(std::string{migration.sql}); !ran) {
-        return Unexpected{explain(doing, ran.error())};
+    if (const auto ran = connection.run_script(step.sql); !ran) {
+        return Unexpected{explain(step.doing, ran.error())};
     }
-    // A migration that ended the transaction itself could not be undone: its record would stand alone.
+    // A step that ended the transaction itself could not be undone: its record would stand alone.
     if (!connection.in_transaction()) {
-        return Unexpected{MigrationError{doing + " failed: it ends its own transaction", false}};
+        return Unexpected{MigrationError{step.doing + " failed: it ends its own transaction", false}};
     }
-    if (const auto recorded =
-            connection.run(kRecord, Parameters{}.add(std::int64_t{migration.version}).add(migration.name));
-        !recorded) {
-        return Unexpected{explain(doing, recorded.error())};
+    if (const auto recorded = connection.run(step.record, std::move(step.recorded)); !recorded) {
+        return Unexpected{explain(step.doing, recorded.error())};
     }
     if (const auto committed = connection.run_script("commit"); !committed) {
-        return Unexpected{explain(doing, committed.error())};
+        return Unexpected{explain(step.doing, committed.error())};
     }
     return {};
+}
+
+// Runs what the database lacks. REQUIRES: the lock is held.
+Result<void, MigrationError> bring_forward(Connection& connection, std::span<const Migration> migrations,
+                                           const MigrationOptions& options) {
+    const auto applied = count_applied(connection, migrations);
+    if (!applied) {
+        return Unexpected{applied.error()};
+    }
+    std::string schema{kTablesMark};
+    if (options.schema_of_tables) {
+        auto found = options.schema_of_tables(connection);
+        if (!found) {
+            return Unexpected{std::move(found).error()};
+        }
+        schema = std::move(*found);
+    }
+    std::optional<Repeatable> repeatable = options.repeatable;
+    const std::string code = repeatable ? with_tables(repeatable->sql, schema) : "";
+    if (repeatable) {
+        repeatable->sql = code;
+        // Before anything runs: an older program must not change a newer schema halfway.
+        const Result<bool, MigrationError> current =
+            *applied > 0 ? is_applied(connection, *repeatable) : Result<bool, MigrationError>{false};
+        if (!current) {
+            return Unexpected{current.error()};
+        }
+        if (*current && *applied == migrations.size()) {
+            return {};
+        }
+    }
+    for (std::size_t i = *applied; i < migrations.size(); ++i) {
+        const Migration& migration = migrations[i];
+        auto done = apply(connection,
+                          {described(migration), with_tables(migration.sql, schema), kRecord,
+                           Parameters{}.add(std::int64_t{migration.version}).add(migration.name)},
+                          i == 0 ? &options.precheck : nullptr);
+        if (!done) {
+            return done;
+        }
+    }
+    if (!repeatable) {
+        return {};
+    }
+    return apply(connection,
+                 {"applying the functions", kCodeTable + code, kRecordCode,
+                  Parameters{}.add(std::int64_t{repeatable->revision}).add(code)},
+                 nullptr);
 }
 
 // The complaint about a table that exists without one of our columns.
@@ -218,18 +281,49 @@ Result<void, MigrationError> migrate(Connection& connection, std::span<const Mig
     if (auto locked = lock.take(options.lock_wait); !locked) {
         return locked;
     }
-    const auto applied = count_applied(connection, migrations);
-    if (!applied) {
-        return Unexpected{applied.error()};
+    auto done = bring_forward(connection, migrations, options);
+    if (!done) {
+        connection.reset();  // Rolls back.
     }
-    for (std::size_t i = *applied; i < migrations.size(); ++i) {
-        auto done = apply(connection, migrations[i], i == 0 ? &options.precheck : nullptr);
-        if (!done) {
-            connection.reset();  // Rolls back.
-            return done;
+    return done;
+}
+
+Result<bool, MigrationError> is_applied(Connection& connection, const Repeatable& repeatable) {
+    const auto has_table = connection.run(kHasCode);
+    if (!has_table) {
+        return Unexpected{explain("looking for the functions", has_table.error())};
+    }
+    if (!has_table->boolean(0, 0).value_or(false)) {
+        return false;
+    }
+    const auto held = connection.run(kCode, Parameters{}.add(repeatable.sql));
+    if (!held) {
+        return Unexpected{explain("reading the functions", held.error())};
+    }
+    if (held->empty()) {
+        return false;
+    }
+    const bool same = held->boolean(0, 1).value_or(false);
+    if (const auto revision = held->number(0, 0).value_or(0); !same && revision > repeatable.revision) {
+        return Unexpected{MigrationError{
+            "the functions in PostgreSQL have revision " + std::to_string(revision) +
+                ", written by a newer Sluice; this one has revision " + std::to_string(repeatable.revision),
+            false}};
+    }
+    return same;
+}
+
+std::string with_tables(std::string_view sql, std::string_view schema) {
+    std::string result;
+    for (;;) {
+        const std::size_t found = sql.find(kTablesMark);
+        result += sql.substr(0, found);
+        if (found == std::string_view::npos) {
+            return result;
         }
+        result += schema;
+        sql.remove_prefix(found + kTablesMark.size());
     }
-    return {};
 }
 
 ConnectSettings migration_settings(ConnectSettings settings) {

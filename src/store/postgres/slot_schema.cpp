@@ -6,7 +6,22 @@
 namespace sluice::postgres {
 namespace {
 
-constexpr Statement kFirstSchema{"first_schema", "select current_schema(), quote_ident(current_schema())"};
+constexpr Statement kFirstSchema{"first_schema", "select current_schema()"};
+// Where the tables are, by the one that references sluice.pool: nobody else's does. Once there is a schema
+// `sluice` it may have become the first one itself, for a role of that name.
+constexpr Statement kSchemaOfTables{
+    "schema_of_tables",
+    "select pg_catalog.quote_ident(namespace.nspname),"
+    " coalesce(class.oid = pg_catalog.to_regclass('rl_event_wndw_config')"
+    " and namespace.oid = (select other.relnamespace from pg_catalog.pg_class other"
+    " where other.oid = pg_catalog.to_regclass('rl_event_slot_dtl')), false)"
+    " from pg_catalog.pg_constraint made"
+    " join pg_catalog.pg_class class on class.oid = made.conrelid"
+    " join pg_catalog.pg_namespace namespace on namespace.oid = class.relnamespace"
+    " where made.contype = 'f' and made.confrelid = pg_catalog.to_regclass('sluice.pool')"
+    " and class.relname = 'rl_event_wndw_config'"
+    " union all select pg_catalog.quote_ident(pg_catalog.current_schema()), true"
+    " where pg_catalog.to_regclass('sluice.pool') is null"};
 constexpr Statement kHasRole{
     "has_role",
     "select exists (select from pg_catalog.pg_roles where rolname = 'sluice_client')"
@@ -24,21 +39,7 @@ constexpr auto kSlotColumnNames = std::to_array<std::string_view>(
 constexpr auto kFrontierColumns = std::to_array<std::string_view>(
     {"pool_nm", "req_ts", "wndw_end_ts", "creat_ts", "slot_ct_min", "full_end_ts", "full_ct", "run_strt_ts"});
 
-std::string with_schema(std::string_view sql, const std::string& schema) {
-    constexpr std::string_view kMark = "@tables@";
-    std::string result;
-    for (;;) {
-        const std::size_t found = sql.find(kMark);
-        result += sql.substr(0, found);
-        if (found == std::string_view::npos) {
-            return result;
-        }
-        result += schema;
-        sql.remove_prefix(found + kMark.size());
-    }
-}
-
-// The last migrations need a role of the server. Seen to first: one that fails leaves those before it.
+// The grants need a role of the server. Seen to first: what fails leaves the migrations before it.
 Precheck refuse_without_role(Precheck first) {
     return [first = std::move(first)](Connection& connection) -> Result<std::optional<std::string>, Failure> {
         if (auto refused = first(connection); !refused || *refused) {
@@ -61,6 +62,25 @@ MigrationError cannot_read(const Failure& failure) {
     return {"PostgreSQL cannot be read: " + failure.message, failure.retryable()};
 }
 
+// The schema of the tables, quoted, which the connection must find them in: later statements do not name it.
+Result<std::string, MigrationError> schema_of_tables(Connection& connection) {
+    const auto found = connection.run(kSchemaOfTables);
+    if (!found) {
+        return Unexpected{cannot_read(found.error())};
+    }
+    if (found->empty() || found->is_null(0, 0)) {
+        return Unexpected{MigrationError{"the connection's search_path names no schema that exists", false}};
+    }
+    std::string schema{found->text(0, 0)};
+    if (!found->boolean(0, 1).value_or(false)) {
+        return Unexpected{MigrationError{"Sluice's tables are in schema " + schema +
+                                             ", where the connection's search_path does not find them: put " +
+                                             schema + " first",
+                                         false}};
+    }
+    return schema;
+}
+
 }  // namespace
 
 Result<void, MigrationError> migrate_slots(Connection& connection) {
@@ -68,24 +88,15 @@ Result<void, MigrationError> migrate_slots(Connection& connection) {
     if (!schema) {
         return Unexpected{cannot_read(schema.error())};
     }
-    if (schema->is_null(0, 0)) {
-        return Unexpected{MigrationError{"the connection's search_path names no schema that exists", false}};
-    }
-    const std::string name{schema->text(0, 0)};
-    const std::string quoted{schema->text(0, 1)};
-    std::vector<std::string> texts;
-    for (const Migration& migration : slot_migrations()) {
-        texts.push_back(with_schema(migration.sql, quoted));
-    }
-    std::vector<Migration> migrations;
-    for (const Migration& migration : slot_migrations()) {
-        migrations.push_back({migration.version, migration.name, texts[migrations.size()]});
-    }
+    const std::string name{schema->is_null(0, 0) ? "" : schema->text(0, 0)};
     const auto ours = std::to_array<TableShape>({{name, "rl_event_wndw_config", kConfigColumns},
                                                  {name, "rl_wndw_ct", kCountColumns},
                                                  {name, "rl_event_slot_dtl", kSlotColumnNames},
                                                  {name, "rl_wndw_frontier_trk", kFrontierColumns}});
-    return migrate(connection, migrations, {.precheck = refuse_without_role(refuse_foreign_tables(ours))});
+    return migrate(connection, slot_migrations(),
+                   {.precheck = refuse_without_role(refuse_foreign_tables(ours)),
+                    .schema_of_tables = schema_of_tables,
+                    .repeatable = Repeatable{kSlotFunctionsRevision, slot_functions()}});
 }
 
 Result<void, MigrationError> check_slots_migrated(Connection& connection) {
@@ -103,6 +114,21 @@ Result<void, MigrationError> check_slots_migrated(Connection& connection) {
         return Unexpected{MigrationError{"the schema is of version " + std::string{rows->text(0, 0)} +
                                              ", this program needs " + std::to_string(known),
                                          false}};
+    }
+    const auto schema = schema_of_tables(connection);
+    if (!schema) {
+        return Unexpected{schema.error()};
+    }
+    const std::string functions = with_tables(slot_functions(), *schema);
+    const auto current = is_applied(connection, {kSlotFunctionsRevision, functions});
+    if (!current) {
+        return Unexpected{current.error()};
+    }
+    if (!*current) {
+        return Unexpected{
+            MigrationError{"the functions in PostgreSQL are not those of this program, and "
+                           "postgres.migrateAtStart is off",
+                           false}};
     }
     return {};
 }

@@ -1,0 +1,218 @@
+-- The store of limits: what is remembered of each key under each plan, and the functions that decide.
+--
+-- Locks: rows of sluice.limit_state, in byte order of key and plan. Whatever is missing is inserted before
+-- the first of them is locked. So two calls never wait for each other, whatever their keys.
+
+-- The clock that decides: the server's, never a node's.
+create or replace function sluice.limit_clock() returns bigint
+language sql volatile
+return (extract(epoch from clock_timestamp()) * 1000000)::bigint;
+
+-- Makes the rows that are missing and locks those that are to be charged, in the order given, which is the
+-- byte order. What is only peeked at is read. Null: there is no such row, or another transaction holds it.
+-- Patient: waits for others as long as lock_timeout allows, and fails then. Otherwise waits for nobody.
+create or replace function sluice.lock_limits(a_keys bytea[], a_plans text[], a_charged boolean[], a_patient boolean)
+returns sluice.limit_state[] language plpgsql as $$
+declare
+    found_rows sluice.limit_state[] := array_fill(null::sluice.limit_state, array[cardinality(a_keys)]);
+    wanted record;
+    complete boolean := false;
+begin
+    for attempt in 1 .. 3 loop
+        exit when complete;
+        complete := true;
+        if a_patient then
+            insert into sluice.limit_state (limit_key, plan_nm)
+            select w.limit_key, w.plan_nm
+            from unnest(a_keys, a_plans, a_charged) with ordinality as w (limit_key, plan_nm, charged, no)
+            where w.charged order by w.no
+            on conflict do nothing;
+            for wanted in
+                select w.no, s as found
+                from unnest(a_keys, a_plans, a_charged) with ordinality as w (limit_key, plan_nm, charged, no)
+                join sluice.limit_state s on s.limit_key = w.limit_key and s.plan_nm = w.plan_nm
+                where w.charged order by w.no
+                for update of s
+            loop
+                found_rows[wanted.no] := wanted.found;
+            end loop;
+        else
+            perform sluice.insert_free_limits(a_keys, a_plans, a_charged);
+            for wanted in
+                select w.no, s as found
+                from unnest(a_keys, a_plans, a_charged) with ordinality as w (limit_key, plan_nm, charged, no)
+                join sluice.limit_state s on s.limit_key = w.limit_key and s.plan_nm = w.plan_nm
+                where w.charged order by w.no
+                for update of s skip locked
+            loop
+                found_rows[wanted.no] := wanted.found;
+            end loop;
+        end if;
+        -- A row may have been removed as idle just before it was locked.
+        for i in 1 .. cardinality(a_keys) loop
+            complete := complete and (not a_charged[i] or not a_patient or found_rows[i].limit_key is not null);
+        end loop;
+    end loop;
+    if not complete then
+        raise exception using errcode = 'SL409', message = 'A key was removed again and again.';
+    end if;
+    if false = any (a_charged) then
+        for wanted in
+            select w.no, s as found
+            from unnest(a_keys, a_plans, a_charged) with ordinality as w (limit_key, plan_nm, charged, no)
+            join sluice.limit_state s on s.limit_key = w.limit_key and s.plan_nm = w.plan_nm
+            where not w.charged
+        loop
+            found_rows[wanted.no] := wanted.found;
+        end loop;
+    end if;
+    return found_rows;
+end
+$$;
+
+-- Inserts what is missing, but for keys that another transaction has inserted and not yet committed: PostgreSQL
+-- can only wait for those, hence the shortest wait there is, and a subtransaction for each.
+create or replace function sluice.insert_free_limits(a_keys bytea[], a_plans text[], a_charged boolean[]) returns void
+language plpgsql set lock_timeout = '1ms' as $$
+begin
+    for i in 1 .. cardinality(a_keys) loop
+        continue when not a_charged[i];
+        begin
+            insert into sluice.limit_state (limit_key, plan_nm) values (a_keys[i], a_plans[i])
+            on conflict do nothing;
+        exception when lock_not_available then
+            null; -- Held.
+        end;
+    end loop;
+end
+$$;
+
+create or replace function sluice.limit_footing(a_held sluice.limit_state, a_algorithm integer, a_terms bigint[],
+    a_moment bigint) returns sluice.limit_footing
+language plpgsql immutable parallel safe as $$
+begin
+    if a_held.override_until > a_moment then
+        return row(true, a_held.override_no, a_held.override_terms,
+            a_held.override_state)::sluice.limit_footing;
+    end if;
+    return row(false, a_algorithm, a_terms,
+        case when a_held.algorithm_no = a_algorithm then a_held.state end)::sluice.limit_footing;
+end
+$$;
+
+-- Combines what the plans of a check said. Denied if one denies that is not in shadow mode; of several, the one
+-- that keeps the check waiting longest speaks. Otherwise the plan with the fewest tokens left does, the first
+-- of equals.
+create or replace function sluice.judge_limits(a_links sluice.limit_link[]) returns sluice.limit_verdict
+language plpgsql immutable parallel safe as $$
+declare
+    verdict sluice.limit_verdict;
+    link sluice.limit_link;
+    step sluice.limit_step;
+    said sluice.limit_step; -- By the plan that speaks so far.
+    rank integer;           -- Why a plan speaks: 1 it has the fewest left, 2 it denies in shadow mode, 3 it denies.
+    rank_said integer := 0;
+begin
+    for i in 1 .. cardinality(a_links) loop
+        link := a_links[i];
+        step := link.step;
+        rank := case when step.allowed then 1 when link.shadow then 2 else 3 end;
+        if rank > rank_said or (rank = rank_said and case when rank = 1 then step.remaining < said.remaining
+                                                          else step.retry_after > said.retry_after end) then
+            said := step;
+            rank_said := rank;
+            verdict.plan_no := i - 1;
+            verdict.limit_ct := (link.footing).terms[1];
+        end if;
+    end loop;
+    verdict.allowed := rank_said < 3;
+    verdict.shadowed := rank_said = 2;
+    verdict.remaining := said.remaining;
+    verdict.retry_after := said.retry_after;
+    verdict.reset_after := said.reset_after;
+    verdict.lease := 0;
+    return verdict;
+end
+$$;
+
+-- Decides checks as if one by one. a_keys, a_plans and a_charged name the rows, each once and in byte order;
+-- the other arrays have an element for each plan of each check: which check, which row, the plan's rule
+-- and what the check costs. All plans of a check are charged, or none.
+--
+-- Rows are found by their key, whatever the planner knows of a table that may have been empty a moment ago; and
+-- nothing here is worth compiling.
+create or replace function sluice.take_limits(a_keys bytea[], a_plans text[], a_charged boolean[], a_checks integer[],
+    a_rows integer[], a_algorithms integer[], a_terms_1 bigint[], a_terms_2 bigint[], a_terms_3 bigint[],
+    a_costs bigint[], a_shadows boolean[], a_patient boolean)
+returns setof sluice.limit_verdict language plpgsql
+set search_path = pg_catalog, pg_temp set enable_hashjoin = off set enable_mergejoin = off
+set enable_seqscan = off set jit = off as $$
+declare
+    rows_held sluice.limit_state[] := sluice.lock_limits(a_keys, a_plans, a_charged, a_patient);
+    moment constant bigint := sluice.limit_clock(); -- Read once all is locked.
+    changed boolean[] := array_fill(false, array[cardinality(a_keys)]);
+    links sluice.limit_link[] := '{}'; -- Of the check so far.
+    link sluice.limit_link;
+    held sluice.limit_state;
+    verdict sluice.limit_verdict;
+    fault text;
+    lease bigint;
+    first integer := 1;
+begin
+    for i in 1 .. cardinality(a_checks) loop
+        held := rows_held[a_rows[i]];
+        link.footing := sluice.limit_footing(held, a_algorithms[i],
+            array[a_terms_1[i], a_terms_2[i], a_terms_3[i]], moment);
+        link.shadow := a_shadows[i];
+        if a_charged[a_rows[i]] and held.limit_key is null then
+            fault := 'contended';
+        elsif a_costs[i] > (link.footing).terms[1] then
+            fault := coalesce(fault, 'cost');
+        else
+            if (link.footing).algorithm = 5 and a_costs[i] > 0 and lease is null then
+                lease := nextval('sluice.lease_number');
+            end if;
+            link.step := sluice.limit_step((link.footing).algorithm, (link.footing).terms,
+                (link.footing).state, moment, a_costs[i], coalesce(lease, 0));
+        end if;
+        links := links || link;
+        continue when a_checks[i + 1] = a_checks[i];
+
+        verdict := null;
+        if fault is null then
+            verdict := sluice.judge_limits(links);
+        end if;
+        verdict.fault := fault;
+        for at in first .. i loop
+            exit when not coalesce(verdict.allowed, false);
+            link := links[at - first + 1];
+            continue when (link.step).state is null;
+            held := rows_held[a_rows[at]];
+            if (link.footing).overridden then
+                held.override_state := (link.step).state;
+            else
+                held.algorithm_no := (link.footing).algorithm;
+                held.state := (link.step).state;
+                held.idle_at := (link.step).idle_at;
+            end if;
+            if (link.footing).algorithm = 5 then
+                verdict.lease := lease;
+            end if;
+            rows_held[a_rows[at]] := held;
+            changed[a_rows[at]] := true;
+        end loop;
+        return next verdict;
+        links := '{}';
+        fault := null;
+        lease := null;
+        first := i + 1;
+    end loop;
+    if true = any (changed) then
+        update sluice.limit_state s
+        set algorithm_no = n.algorithm_no, state = n.state, override_state = n.override_state,
+            idle_at = n.idle_at
+        from unnest(rows_held) with ordinality as n
+        where changed[n.ordinality] and s.limit_key = n.limit_key and s.plan_nm = n.plan_nm;
+    end if;
+end
+$$;

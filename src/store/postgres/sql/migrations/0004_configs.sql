@@ -1,0 +1,1 @@
+-- Its functions are repeatable now, in configs.sql; its number stays.

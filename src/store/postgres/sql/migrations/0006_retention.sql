@@ -1,0 +1,1 @@
+-- Its functions are repeatable now, in retention.sql; its number stays.

@@ -1,0 +1,1 @@
+-- Its functions are repeatable now, in limit_care.sql; its number stays.

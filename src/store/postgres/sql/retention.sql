@@ -1,0 +1,42 @@
+-- Removing old slots, for whoever wants them removed.
+
+-- Removes the oldest windows of a pool that ended before a_cutoff, at most a_limit of them, each together with
+-- all of its slots: a counter never goes without them, nor they without it. Answers how many windows went.
+-- Nobody assigns in the pool meanwhile, so that no slot comes into a window that is about to go.
+create or replace function sluice.forget_windows(a_pool text, a_cutoff timestamptz, a_limit integer) returns bigint
+language plpgsql as $$
+declare
+    config_name text;
+    removed_until timestamptz; -- The end of the last window that goes.
+    removed bigint;
+begin
+    perform pg_advisory_xact_lock(7301, hashtext(a_pool));
+    for config_name in select c.wndw_config_nm from @tables@.rl_event_wndw_config c
+                       where c.pool_nm = a_pool and c.act_in = 1 order by 1 loop
+        perform pg_advisory_xact_lock(7304, hashtext(config_name));
+    end loop;
+    select count(*), max(oldest.window_end) into removed, removed_until
+    from (select w.wndw_strt_ts + p.wndw_size_ms * interval '1 millisecond' as window_end
+          from @tables@.rl_wndw_ct w join sluice.pool p on p.pool_nm = w.pool_nm
+          where w.pool_nm = a_pool
+            and w.wndw_strt_ts <= a_cutoff - p.wndw_size_ms * interval '1 millisecond'
+          order by w.wndw_strt_ts limit a_limit) as oldest;
+    if removed > 0 then
+        -- A slot is counted where it is scheduled, and never before the window that it was assigned in.
+        with gone as (
+            delete from @tables@.rl_event_slot_dtl d
+            where d.pool_nm = a_pool and d.wndw_strt_ts < removed_until
+              and d.computed_sched_ts < removed_until
+            returning d.event_id
+        )
+        delete from sluice.slot_past h using gone where h.event_id = gone.event_id;
+        delete from @tables@.rl_wndw_ct w where w.pool_nm = a_pool and w.wndw_strt_ts < removed_until;
+        delete from @tables@.rl_wndw_frontier_trk f where f.pool_nm = a_pool and f.req_ts < removed_until;
+        -- The rest may be told of as if these were still there.
+        update @tables@.rl_wndw_frontier_trk f set run_strt_ts = null
+        where f.pool_nm = a_pool and f.run_strt_ts < removed_until;
+        perform pg_notify('sluice', 'recut ' || a_pool); -- What nodes believe of its counters is old.
+    end if;
+    return removed;
+end
+$$;
