@@ -137,19 +137,25 @@ TEST_P(ConfigInterleaving, ProvisioningKeepsOutOfAChangeOfTheWindowSize) {
     const auto provisioner = connect();
     const std::string chunk = "2051222400000";  // Of both sizes.
     const std::string old_chunk = "2051222410000";
+    // How many windows it was kept from.
     const auto provision = [&](const std::string& start) {
-        return ask(*provisioner, "select sluice.provision('a', " + start + ")");
+        return ask(*provisioner, "select count(*) from sluice.provision_windows('a', '{" + start + "}')");
     };
 
     ask(*change, "begin; select pg_advisory_xact_lock(7301, hashtext('a'))");
-    EXPECT_EQ(provision(chunk), "f");
-    ask(*change, "rollback");
-    must(one->put_config(draft("a", 2, 4s)));
+    auto waiting = std::async(std::launch::async, [&] { return provision(old_chunk); });
+    ASSERT_TRUE(somebody_waits());
+    ask(*change, "select sluice.put_config('a', 2, 4000, 'PT4S', 'a', null, 10, clock_timestamp()); commit");
 
-    EXPECT_EQ(provision(old_chunk), "f");
-    EXPECT_EQ(ask(*provisioner, "select count(*) from rl_wndw_ct"), "0");
-    EXPECT_EQ(provision(chunk), "t");
-    EXPECT_EQ(ask(*provisioner, "select count(*) from rl_wndw_ct"), "10");
+    EXPECT_EQ(waiting.get(), "0");
+    EXPECT_EQ(ask(*provisioner,
+                  "select count(*) from rl_wndw_ct where wndw_strt_ts = sluice.from_ms(" + old_chunk + ")"),
+              "0");
+    EXPECT_EQ(ask(*provisioner, "select sluice.provision('a', " + old_chunk + ")"), "f");
+    EXPECT_EQ(provision(chunk), "0");
+    EXPECT_EQ(ask(*provisioner,
+                  "select count(*) from rl_wndw_ct where wndw_strt_ts = sluice.from_ms(" + chunk + ")"),
+              "1");
 }
 
 }  // namespace

@@ -75,7 +75,9 @@ std::optional<Rows> Housekeeper::run(const Statement& statement, Parameters para
     }
     auto rows = (*lease)->run(statement, std::move(parameters));
     if (!rows) {
-        log_.write(LogLevel::Warn, "Housekeeper", rows.error().described());
+        // What others hold is left for the next turn.
+        const auto level = rows.error().contended() ? LogLevel::Debug : LogLevel::Warn;
+        log_.write(level, "Housekeeper", rows.error().described());
         return std::nullopt;
     }
     return std::move(*rows);

@@ -10,8 +10,11 @@ namespace {
 
 using std::chrono::steady_clock;
 
-constexpr std::chrono::milliseconds kPatience{2000};
-constexpr std::chrono::milliseconds kPause{5};
+// From one to two times as long, by the lowest digits of the clock: good enough to keep callers apart.
+std::chrono::microseconds jittered(std::chrono::microseconds pause) {
+    const auto ticks = steady_clock::now().time_since_epoch().count();
+    return pause + std::chrono::microseconds{ticks / 7 % (pause.count() + 1)};
+}
 
 }  // namespace
 
@@ -27,8 +30,9 @@ Result<Rows, Failure> PatientCaller::call(const Statement& statement, const Para
     return (*lease)->run(statement, parameters);
 }
 
-Result<Rows, Failure> PatientCaller::insist(const Statement& statement, const Parameters& parameters) {
-    const auto deadline = steady_clock::now() + kPatience;
+Result<Rows, Failure> PatientCaller::insist(const Statement& statement, const Parameters& parameters,
+                                            Patience patience) {
+    const auto deadline = steady_clock::now() + patience.total;
     for (;;) {
         auto rows = call(statement, parameters);
         const bool again = !rows && (rows.error().contended() || rows.error().connection_lost ||
@@ -39,7 +43,7 @@ Result<Rows, Failure> PatientCaller::insist(const Statement& statement, const Pa
             }
             return rows;
         }
-        std::this_thread::sleep_for(kPause);
+        std::this_thread::sleep_for(jittered(patience.pause));
     }
 }
 

@@ -22,6 +22,8 @@ using std::chrono::milliseconds;
 
 constexpr std::string_view kConfigComponent = "RateLimitConfigRepository";
 constexpr milliseconds kPatience{2000};
+// A change that is tried keeps everybody out for up to 50 ms: in between they go on.
+constexpr Patience kChangePatience{milliseconds{5000}, milliseconds{75}};
 
 constexpr Statement kConfigHistory{"config_history",
                                    "select " SLUICE_CONFIG_COLUMNS
@@ -130,7 +132,7 @@ public:
             .add(draft.pool.text());
         draft.max_lookahead ? parameters.add(*draft.max_lookahead) : parameters.add_null();
         parameters.add(std::int64_t{options_.windows_in_chunk}).add(to_ms(world_.clock.now()));
-        const auto rows = caller_.insist(kPutConfig, parameters);
+        const auto rows = caller_.insist(kPutConfig, parameters, kChangePatience);
         if (!rows) {
             return Unexpected{config_refusal(draft, rows.error())};
         }

@@ -1,13 +1,16 @@
 -- Versioned configs.
 
--- Makes a new version of a config. Nothing assigns from any version of the pools concerned meanwhile.
+-- Makes a new version of a config. Nothing assigns from any version of the pools concerned meanwhile. Gives up
+-- (55P03) when those who do so have not ended within 50 ms, so that nobody waits behind it for longer; the
+-- caller pauses and tries again.
 -- SLPWS: other configs of the pool have another window size. SLWSU: the pool has slots in the future, in
 -- windows of another size. Both say that size, in milliseconds.
 create or replace function sluice.put_config(a_config text, a_cap integer, a_size bigint, a_size_text text, a_pool text,
     a_lookahead bigint, a_chunk_ct integer, a_now timestamptz, out replaced_cap integer,
     out version @tables@.rl_event_wndw_config)
-language plpgsql as $$
+language plpgsql set lock_timeout = '50ms' as $$
 declare
+    patient_until timestamptz;
     current @tables@.rl_event_wndw_config;
     pool sluice.pool;
     name text;
@@ -16,11 +19,12 @@ begin
     select c.* into current from @tables@.rl_event_wndw_config c
     where c.wndw_config_nm = a_config and c.act_in = 1;
     replaced_cap := current.wndw_max_event_ct;
+    patient_until := clock_timestamp() + interval '50 ms';
     for name in select distinct p from unnest(array[a_pool, current.pool_nm]) as p
                 where p is not null order by p loop
-        perform pg_advisory_xact_lock(7301, hashtext(name));
+        perform sluice.shut(7301, name, patient_until);
     end loop;
-    perform pg_advisory_xact_lock(7304, hashtext(a_config));
+    perform sluice.shut(7304, a_config, patient_until);
     select p.* into pool from sluice.pool p where p.pool_nm = a_pool;
     if not found then
         pool.chunk_ct := a_chunk_ct;

@@ -2,10 +2,23 @@
 -- in src/core/slots; times are whole milliseconds since 1970 inside, so that both compute with the same
 -- numbers.
 --
--- Locks, in this order: pools, then configs (advisory, shared; a config change takes them exclusively), then
--- windows, chunks, events in byte order. Nothing is waited for while windows are held, but events. Advisory
--- locks are of class 7301 for pools, 7302 for chunks that are being provisioned, 7303 for config changes
--- among each other, 7304 for configs.
+-- Locks, in this order: pools, then configs (advisory, shared; a config change and retention take them
+-- exclusively), then windows, chunks, events in byte order. Nothing is waited for while windows are held, but
+-- events. Advisory locks are of class 7301 for pools, 7302 for chunks that are being provisioned, 7303 for config
+-- changes among each other, 7304 for configs.
+--
+-- Who assigns in a pool holds it, or one of its active configs: batches, cancelling and moving hold pools, the
+-- function holds its config. Who wants all of them out takes the pool and then the configs.
+
+-- Takes such a lock exclusively, or fails at a_until: whoever comes meanwhile queues behind it.
+create or replace function sluice.shut(a_class integer, a_name text, a_until timestamptz) returns void
+language plpgsql as $$
+begin
+    perform set_config('lock_timeout',
+        greatest(1, ceil(extract(epoch from a_until - clock_timestamp()) * 1000))::integer::text, true);
+    perform pg_advisory_xact_lock(a_class, hashtext(a_name));
+end
+$$;
 
 -- Both are stable, like what they are made of, so that the server writes them out where they are used: a call
 -- would cost ten times as much.
@@ -21,7 +34,7 @@ language sql stable strict parallel safe
 return to_timestamp(ms::double precision / 1000);
 
 -- Gives the windows of the chunk that starts at `chunk` their counters. False: another transaction is at
--- it, and has not ended.
+-- it, and has not ended. The caller holds the pool or one of its configs: the pool is not cut anew meanwhile.
 create or replace function sluice.provision(a_pool text, a_chunk bigint) returns boolean
 language plpgsql as $$
 declare
@@ -33,9 +46,7 @@ begin
     if found then
         return true;
     end if;
-    -- The pool must not be cut anew meanwhile. Tried only: whoever is here may hold a config already.
-    if not pg_try_advisory_xact_lock_shared(7301, hashtext(a_pool))
-        or not pg_try_advisory_xact_lock(7302, hashtext(a_pool || ' ' || a_chunk)) then
+    if not pg_try_advisory_xact_lock(7302, hashtext(a_pool || ' ' || a_chunk)) then
         return false;
     end if;
     select p.wndw_size_ms, p.chunk_ct into size, windows from sluice.pool p where p.pool_nm = a_pool;
@@ -308,6 +319,7 @@ $$;
 -- Provisions the chunks of all these windows, in ascending order. Gives those that another transaction is at.
 create or replace function sluice.provision_windows(a_pool text, a_windows bigint[]) returns setof bigint
 language sql as $$
+    select pg_advisory_xact_lock_shared(7301, hashtext(a_pool));
     with provisioned as materialized (
         select chunk, sluice.provision(a_pool, chunk) as done
         from (select distinct window_ms - window_ms % (p.wndw_size_ms * p.chunk_ct) as chunk

@@ -2,18 +2,20 @@
 
 -- Removes the oldest windows of a pool that ended before a_cutoff, at most a_limit of them, each together with
 -- all of its slots: a counter never goes without them, nor they without it. Answers how many windows went.
--- Nobody assigns in the pool meanwhile, so that no slot comes into a window that is about to go.
+-- Nobody assigns in the pool meanwhile, so that no slot comes into a window that is about to go. Gives up (55P03)
+-- when those who do so have not ended within 50 ms: old windows can wait.
 create or replace function sluice.forget_windows(a_pool text, a_cutoff timestamptz, a_limit integer) returns bigint
-language plpgsql as $$
+language plpgsql set lock_timeout = '50ms' as $$
 declare
+    patient_until constant timestamptz := clock_timestamp() + interval '50 ms';
     config_name text;
     removed_until timestamptz; -- The end of the last window that goes.
     removed bigint;
 begin
-    perform pg_advisory_xact_lock(7301, hashtext(a_pool));
+    perform sluice.shut(7301, a_pool, patient_until);
     for config_name in select c.wndw_config_nm from @tables@.rl_event_wndw_config c
                        where c.pool_nm = a_pool and c.act_in = 1 order by 1 loop
-        perform pg_advisory_xact_lock(7304, hashtext(config_name));
+        perform sluice.shut(7304, config_name, patient_until);
     end loop;
     select count(*), max(oldest.window_end) into removed, removed_until
     from (select w.wndw_strt_ts + p.wndw_size_ms * interval '1 millisecond' as window_end
