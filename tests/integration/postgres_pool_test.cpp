@@ -1,4 +1,5 @@
 #include <atomic>
+#include <ctime>
 #include <future>
 
 #include "store/postgres/connection_pool.hpp"
@@ -142,6 +143,27 @@ TEST_F(PostgresPool, ClosesWhatNobodyWantsAnyMore) {
     }
 
     EXPECT_TRUE(soon([&] { return pool.figures().idle == 1; }));
+}
+
+// The CPU time of all threads of this process.
+std::chrono::nanoseconds cpu_time() {
+    timespec used{};
+    ::clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &used);
+    return seconds{used.tv_sec} + std::chrono::nanoseconds{used.tv_nsec};
+}
+
+TEST_F(PostgresPool, RestsWhenWhatIsIdleForLongIsTheMinimum) {
+    auto settings = bounds(2, 3);
+    settings.idle_max = milliseconds{1};
+    ConnectionPool pool{settings, log_, waits_};
+    ASSERT_TRUE(soon([&] { return pool.figures().idle == 2; }));
+
+    const auto before = cpu_time();
+    std::this_thread::sleep_for(seconds{1});  // What is measured: a second in which nobody asks.
+
+    // A thread that does not rest takes all it can get, which is more than this on any machine.
+    EXPECT_LT(cpu_time() - before, milliseconds{100});
+    EXPECT_TRUE(soon([&] { return pool.figures().idle == 2; }));
 }
 
 TEST_F(PostgresPool, SortsOutConnectionsThatTheServerClosed) {

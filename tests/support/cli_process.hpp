@@ -31,6 +31,7 @@ public:
     CliProcess& operator=(const CliProcess&) = delete;
 
     void signal(int number) const;
+    [[nodiscard]] pid_t pid() const { return pid_; }
     Ending wait();
 
     // True once the text was written to stderr; false when the process ended first, or it took too long.

@@ -165,7 +165,7 @@ ConnectionPool::Task ConnectionPool::next_task(Clock::time_point now) const {
     if (idle_.empty()) {
         return Task::Rest;
     }
-    if (open_count() > settings_.min && now - idle_.front().since >= settings_.idle_max) {
+    if (above_min() && now - idle_.front().since >= settings_.idle_max) {
         return Task::Close;
     }
     return now - answered_at_ >= kProbeEvery ? Task::Probe : Task::Rest;
@@ -178,7 +178,10 @@ ConnectionPool::Clock::time_point ConnectionPool::next_time() const {
         next = std::min(next, retry_at_);
     }
     if (!idle_.empty()) {
-        next = std::min({next, answered_at_ + kProbeEvery, idle_.front().since + settings_.idle_max});
+        next = std::min(next, answered_at_ + kProbeEvery);
+    }
+    if (!idle_.empty() && above_min()) {
+        next = std::min(next, idle_.front().since + settings_.idle_max);
     }
     return next;
 }

@@ -107,6 +107,7 @@ private:
     Task next_task(Clock::time_point now) const;                       // With mutex_ held.
     Clock::time_point next_time() const;                               // With mutex_ held.
     std::size_t open_count() const { return idle_.size() + in_use_; }  // With mutex_ held.
+    bool above_min() const { return open_count() > settings_.min; }    // With mutex_ held.
     void open_one();
     void close_oldest();
     void probe();
