@@ -111,16 +111,6 @@ void report_dry_run(const Decision& decision) {
     record_row(row);
 }
 
-void count_change(const Decision& decision) {
-    with_standing([&decision](Standing& standing) {
-        standing.real = record(standing.real, governor_policy(), unix_seconds());
-        standing.shadow = standing.real;
-        ++standing.adjustments;
-        ++(shrinks(decision) ? standing.decreases : standing.increases);
-        standing.watch.end_quiet();
-    });
-}
-
 void apply(const Decision& decision) {
     const WalProposal& proposal = decision.proposal;
     ereport(LOG,
@@ -133,7 +123,7 @@ void apply(const Decision& decision) {
         return;
     }
     // From here on the change stands: whatever fails below, it is counted and takes effect.
-    count_change(decision);
+    count_change(!shrinks(decision));
     reload_configuration();
     JsonText json;
     add_calculation(json, decision);

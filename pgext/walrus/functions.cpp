@@ -1,5 +1,6 @@
 // The functions that SQL calls. Each ends in PostgreSQL's own types; the work is done elsewhere.
 
+#include "at_commit.hpp"
 #include "history.hpp"
 #include "json_text.hpp"
 #include "max_wal_size.hpp"
@@ -8,6 +9,7 @@
 #include "report.hpp"
 #include "settings.hpp"
 #include "standing.hpp"
+#include "superuser.hpp"
 
 extern "C" {
 PG_FUNCTION_INFO_V1(walrus_status);
@@ -41,29 +43,7 @@ void require_admin(const char* what) {
     }
 }
 
-// Calls `function` with a superuser's rights, which require_admin() has stood for. An ERROR ends the
-// transaction, and PostgreSQL gives the caller's rights back with it.
-template <class Function>
-void as_superuser(Function function) {
-    Oid user = InvalidOid;
-    int context = 0;
-    GetUserIdAndSecContext(&user, &context);
-    SetUserIdAndSecContext(BOOTSTRAP_SUPERUSERID, context | SECURITY_LOCAL_USERID_CHANGE);
-    function();
-    SetUserIdAndSecContext(user, context);
-}
-
-void count_manual_change(bool grows) {
-    with_standing([grows](Standing& standing) {
-        standing.real = record(standing.real, governor_policy(), unix_seconds());
-        standing.shadow = standing.real;
-        ++standing.adjustments;
-        ++(grows ? standing.increases : standing.decreases);
-        standing.watch.end_quiet();
-    });
-}
-
-// Makes the change, past the governor. The row comes first: if it cannot be written, nothing has changed yet.
+// Makes the change, past the governor: the row now, the size with the commit.
 void apply_by_hand(const Recommendation& recommendation) {
     JsonText metadata;
     metadata.text("source", "walrus.analyze");
@@ -74,11 +54,9 @@ void apply_by_hand(const Recommendation& recommendation) {
                          .requested = recommendation.requested,
                          .reason = recommendation.reason,
                          .metadata = metadata.finish()};
+    change_size_at_commit(recommendation.current, recommendation.recommended);
     write_history(row);
     notify_change(row);
-    write_size(recommendation.recommended);
-    count_manual_change(recommendation.recommended > recommendation.current);
-    reload_configuration();
 }
 
 bool try_to_apply(const Recommendation& recommendation) {
@@ -90,7 +68,9 @@ bool try_to_apply(const Recommendation& recommendation) {
                                  " ALTER SYSTEM")));
         return false;
     }
-    as_superuser([&recommendation] { apply_by_hand(recommendation); });
+    if (!is_size_noted()) {  // Asked twice in one transaction, it is still one change.
+        as_superuser([&recommendation] { apply_by_hand(recommendation); });
+    }
     return true;
 }
 
@@ -108,15 +88,6 @@ Datum analyze(bool apply) {
     json.object("recommendation", inner);
     json.flag("applied", apply && try_to_apply(recommendation));
     return json.finish_jsonb();
-}
-
-void forget_everything() {
-    with_standing([](Standing& standing) {
-        Standing fresh;
-        fresh.worker_pid = standing.worker_pid;
-        standing =
-            fresh;  // Without a baseline: the next interval is not compared with the server's lifetime.
-    });
 }
 
 }  // namespace
@@ -154,7 +125,7 @@ Datum walrus_reset(PG_FUNCTION_ARGS) {
     require_admin("reset walrus");
     require_preload();
     as_superuser([] { remove_all_history(); });
-    forget_everything();
+    forget_at_commit();
     PG_RETURN_BOOL(true);
 }
 

@@ -1,5 +1,6 @@
 #include "max_wal_size.hpp"
 
+#include <algorithm>
 #include <csignal>
 #include <cstring>
 
@@ -10,6 +11,11 @@
 namespace sluice::walrus {
 
 Megabytes current_size() { return max_wal_size_mb; }
+
+Megabytes smallest_size() {
+    constexpr Megabytes kMegabyte = 1024 * 1024;
+    return std::max<Megabytes>(2 * (wal_segment_size / kMegabyte), min_wal_size_mb);
+}
 
 bool is_fixed_by_command_line() {
     // Asked in SQL: the structures behind it differ from version to version.

@@ -8,6 +8,10 @@ namespace sluice::walrus {
 // The size in force in this process, since its last reload.
 Megabytes current_size();
 
+// The smallest size that is safe to write: a server does not start with less than two segments, and below
+// min_wal_size it would only throw away files that it is to keep.
+Megabytes smallest_size();
+
 // Whether max_wal_size was given on the server's command line, where ALTER SYSTEM does not reach.
 // Needs an open transaction.
 bool is_fixed_by_command_line();

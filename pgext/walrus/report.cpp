@@ -45,6 +45,7 @@ void describe_settings(JsonText& json) {
     json.real("shrink_factor", set.shrink_factor);
     json.number("shrink_intervals", set.shrink_intervals);
     json.number("min_size_mb", set.min_size_mb);
+    json.number("smallest_size_mb", smallest_size());
     json.number("cooldown_sec", set.cooldown_sec);
     json.number("max_changes_per_hour", set.max_changes_per_hour);
     json.flag("dry_run", set.dry_run);

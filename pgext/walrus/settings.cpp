@@ -3,6 +3,7 @@
 #include <climits>
 #include <cstring>
 
+#include "max_wal_size.hpp"
 #include "postgres_api.hpp"
 
 namespace sluice::walrus {
@@ -98,6 +99,7 @@ WalSizingPolicy sizing_policy() {
     return {.threshold = current.threshold,
             .size_max = current.max_mb,
             .size_min = current.min_size_mb,
+            .size_floor = smallest_size(),
             .shrink_enabled = current.shrink_enable,
             .shrink_factor = to_billionths(current.shrink_factor),
             .shrink_intervals = current.shrink_intervals};

@@ -4,6 +4,8 @@
 #include <new>
 #include <type_traits>
 
+#include "settings.hpp"
+
 namespace sluice::walrus {
 namespace {
 
@@ -67,6 +69,16 @@ Standing& locked_standing() { return shared->standing; }
 
 Standing read_standing() {
     return with_standing([](const Standing& standing) { return standing; });
+}
+
+void count_change(bool grows) {
+    with_standing([grows](Standing& standing) {
+        standing.real = record(standing.real, governor_policy(), unix_seconds());
+        standing.shadow = standing.real;
+        ++standing.adjustments;
+        ++(grows ? standing.increases : standing.decreases);
+        standing.watch.end_quiet();
+    });
 }
 
 std::int64_t unix_seconds() { return read_clock(CLOCK_REALTIME, 1); }

@@ -60,6 +60,9 @@ auto with_standing(Function function) {
 // A copy, for reading.
 Standing read_standing();
 
+// Counts a change that has been made now, by the worker or by hand: the cooldown and the hour see it.
+void count_change(bool grows);
+
 // Seconds since 1970 by the wall clock, and milliseconds by one that never steps back.
 std::int64_t unix_seconds();
 std::int64_t steady_ms();

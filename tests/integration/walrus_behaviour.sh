@@ -98,14 +98,46 @@ manual_decrease_ends_the_quiet() {
     wait_for 10 "a quiet interval" is "(walrus.status() ->> 'quiet_intervals')::int > 0"
     expect "limit of 0 reached" "$(status hourly_limit_reached)" true
     wait_for 10 "a block" has_row "reason = 'automatic adjustments disabled (max_changes_per_hour = 0)'"
-    expect "analyze, quiet after it" "$(value "walrus.analyze(apply := true) ->> 'applied',
-        walrus.status() ->> 'quiet_intervals'")" "true|0"
+    set_parameter walrus.check_interval_sec 600 # No look of the worker between the two answers.
+    expect "analyze, quiet after it" "$(sql -c "SELECT walrus.analyze(apply := true) ->> 'applied'" \
+        -c "SELECT walrus.status() ->> 'quiet_intervals'")" $'true\n0'
     expect "changes, cooldown" "$(value "s ->> 'changes_this_hour', s ->> 'cooldown_active',
         s ->> 'last_change_time' = s ->> 'last_adjustment_time', s ->> 'hourly_window_start' IS NOT NULL,
         (s ->> 'cooldown_remaining_sec')::int BETWEEN 590 AND 600 FROM walrus.status() s")" "1|true|t|t|t"
     expect "row" "$(value "old_size_mb, new_size_mb, metadata ->> 'source' FROM walrus.history
         WHERE action = 'decrease'")" "8|6|walrus.analyze"
     wait_for 10 "6 MB in force" is "current_setting('max_wal_size') = '6MB'"
+}
+
+a_change_by_hand_is_part_of_its_transaction() {
+    start_over "analyze(apply) and reset() stand or go with the transaction that asked"
+    sql -c "ALTER SYSTEM SET max_wal_size = '8MB'"
+    set_parameter walrus.max_changes_per_hour 0
+    set_parameter walrus.shrink_intervals 1
+    wait_for 10 "a quiet interval" is "(walrus.status() ->> 'quiet_intervals')::int > 0"
+    local apply="SELECT walrus.analyze(apply := true) ->> 'applied'"
+    expect "rolled back" "$(sql -c "BEGIN; $apply; ROLLBACK")" true
+    nothing_has_changed
+    if sql -c "$apply, 1 / (random() < 0)::int" 2>/dev/null; then fail "dividing by zero"; fi
+    nothing_has_changed
+    expect "rolled back to a savepoint" "$(sql -c "BEGIN; SAVEPOINT a; $apply; ROLLBACK TO a; COMMIT")" true
+    nothing_has_changed
+    refuses "SERIALIZABLE" "BEGIN ISOLATION LEVEL SERIALIZABLE; $apply; COMMIT"
+    nothing_has_changed
+    as_postgres mkdir "$folder/data/postgresql.auto.conf.tmp" # Where PostgreSQL wants to write its new file.
+    refuses "postgresql.auto.conf.tmp" "$apply"
+    rmdir "$folder/data/postgresql.auto.conf.tmp"
+    nothing_has_changed
+    expect "committed" "$(sql -c "BEGIN; SAVEPOINT a; $apply; RELEASE a; $apply; COMMIT")" $'true\ntrue'
+    wait_for 10 "6 MB in force" is "current_setting('max_wal_size') = '6MB'"
+    sql -c "BEGIN; SELECT walrus.reset(); ROLLBACK" >/dev/null
+    expect "rows, changes" "$(history_count "action = 'decrease'")|$(status changes_this_hour)" "1|1"
+    refuses "cannot PREPARE" "BEGIN; SELECT walrus.reset(); PREPARE TRANSACTION 'x'"
+    expect "rows, changes" "$(history_count "action = 'decrease'")|$(status changes_this_hour)" "1|1"
+}
+nothing_has_changed() {
+    expect "size, rows, changes" "$(grep -o '^max_wal_size.*' "$folder/data/postgresql.auto.conf")|$(
+        history_count "action = 'decrease'")|$(status total_adjustments)" "max_wal_size = '8MB'|0|0"
 }
 
 an_admin_may_apply() {
@@ -226,6 +258,7 @@ enabling_is_no_interval
 manual_checkpoints_do_not_count
 statistics_reset_is_not_quiet
 manual_decrease_ends_the_quiet
+a_change_by_hand_is_part_of_its_transaction
 an_admin_may_apply
 dry_runs_keep_their_own_pace
 the_cap_of_size_holds

@@ -93,15 +93,21 @@ make_installation() {
 
 # make_server [LINE...]: a cluster with the smallest possible WAL; each line goes into its configuration.
 make_server() {
+    make_plain_server 1 'checkpoint_timeout = 30s' 'min_wal_size = 2MB' 'max_wal_size = 2MB' \
+        'walrus.min_size = 2MB' 'walrus.cooldown_sec = 0' 'walrus.max_changes_per_hour = 1000' "$@"
+}
+
+# make_plain_server SEGMENT_MB [LINE...]: a cluster with the defaults of PostgreSQL and of walrus.
+make_plain_server() {
+    local segment=$1
+    shift
     folder=$(mktemp -d /tmp/sluice-walrus.XXXXXX)
     trap remove_server EXIT
     make_installation
     if ((EUID == 0)); then chown -R postgres: "$folder"; fi
     as_postgres "$pg_bin/initdb" -D "$folder/data" -U postgres -A trust -E UTF8 --locale=C.UTF-8 --no-sync \
-        --wal-segsize=1 >/dev/null
-    printf '%s\n' "shared_preload_libraries = 'walrus'" 'fsync = off' 'checkpoint_timeout = 30s' \
-        'min_wal_size = 2MB' 'max_wal_size = 2MB' 'walrus.min_size = 2MB' 'walrus.cooldown_sec = 0' \
-        'walrus.max_changes_per_hour = 1000' "$@" >>"$folder/data/postgresql.conf"
+        --wal-segsize="$segment" >/dev/null
+    printf '%s\n' "shared_preload_libraries = 'walrus'" 'fsync = off' "$@" >>"$folder/data/postgresql.conf"
 }
 
 ready() { "$pg_bin/pg_isready" -q -h "$folder" -p "$port" -U postgres -t 1; }

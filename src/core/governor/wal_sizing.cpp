@@ -20,19 +20,20 @@ Megabytes saturating_product(Megabytes size, std::int64_t times) {
     return size > kMegabytesMax / times ? kMegabytesMax : size * times;  // The product may not fit.
 }
 
-WalProposal grow_to(Megabytes calculated, WalReason reason, const WalSizingPolicy& policy,
+WalProposal grow_to(Megabytes wanted, WalReason reason, const WalSizingPolicy& policy,
                     const WalObservation& observation) {
+    const Megabytes calculated = std::max(wanted, policy.size_floor);
     const bool capped = calculated > policy.size_max;
     const Megabytes target = capped ? policy.size_max : calculated;
-    if (observation.current >= target) {
+    if (observation.current >= target || target < policy.size_floor) {
         return stay(observation, WalReason::AtMaximum);
     }
     return {capped ? WalAction::Capped : WalAction::Increase, reason, target, calculated};
 }
 
 WalProposal shrink(const WalSizingPolicy& policy, const WalObservation& observation) {
-    const Megabytes size_min =
-        std::min(std::max(policy.size_min, observation.needed.value_or(0)), policy.size_max);
+    const Megabytes wanted = std::max(policy.size_min, observation.needed.value_or(0));
+    const Megabytes size_min = std::max(std::min(wanted, policy.size_max), policy.size_floor);
     if (!policy.shrink_enabled) {
         return stay(observation, WalReason::ShrinkDisabled);
     }

@@ -18,6 +18,8 @@ struct WalSizingPolicy {
     std::int64_t threshold = 2;  // Forced checkpoints in one interval that make it grow.
     Megabytes size_max = 4096;
     Megabytes size_min = 1024;  // Never shrinks below; above size_max, that counts instead.
+    // What the server itself needs: no size below it is ever proposed, whatever the others say.
+    Megabytes size_floor = 0;
     bool shrink_enabled = true;
     Billionths shrink_factor = 750'000'000;
     std::int64_t shrink_intervals = 5;  // Quiet ones in a row before it shrinks.
@@ -56,6 +58,7 @@ struct WalProposal {
 // What is to be done after an interval. Grows when the measured rate needs more, or when `forced` reaches the
 // threshold: to current * (forced + 1), saturating, at most size_max. Otherwise shrinks, once quiet for long
 // enough, to the ceiling of current * shrink_factor, but neither below size_min nor below what is needed.
+// Where size_max lies below size_floor it shrinks no further than the floor, and does not grow.
 WalProposal propose(const WalSizingPolicy& policy, const WalObservation& observation);
 
 // How sure a recommendation is, in percent.

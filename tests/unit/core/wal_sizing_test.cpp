@@ -88,6 +88,26 @@ TEST(WalSizing, TakesTheMaximumWhereTheMinimumLiesAboveIt) {
     EXPECT_EQ(propose({.size_max = 512, .size_min = 1024}, quiet(600, 5)).target, 512);
 }
 
+TEST(WalSizing, NeverShrinksBelowWhatTheServerNeeds) {
+    EXPECT_EQ(propose({.size_min = 2, .size_floor = 2048}, quiet(2100, 5)).target, 2048);
+    EXPECT_EQ(propose({.size_min = 2, .size_floor = 2048}, quiet(2048, 5)).reason, WalReason::AtMinimum);
+    EXPECT_EQ(propose({.size_max = 512, .size_min = 2, .size_floor = 2048}, quiet(2100, 5)).target, 2048);
+    EXPECT_EQ(
+        propose({.size_max = 512, .size_floor = 2048}, {.current = 2100, .quiet = 5, .needed = 600}).target,
+        2048);
+}
+
+TEST(WalSizing, GrowsToWhatTheServerNeedsOrNotAtAll) {
+    const auto grown = propose({.size_floor = 2048}, forced(2, 2));
+    EXPECT_EQ(grown.action, WalAction::Increase);
+    EXPECT_EQ(grown.target, 2048);
+
+    const auto stuck = propose({.size_max = 1024, .size_floor = 2048}, forced(2, 2));
+    EXPECT_EQ(stuck.action, WalAction::None);
+    EXPECT_EQ(stuck.reason, WalReason::AtMaximum);
+    EXPECT_EQ(stuck.target, 2);
+}
+
 TEST(WalSizing, GrowsToWhatTheMeasuredRateNeedsWithoutAnyForcedCheckpoint) {
     const auto proposal = propose({}, {.current = 512, .needed = 900});
 
