@@ -28,6 +28,7 @@ struct NodeOptions {
     AssignWay way = AssignWay::Batch;
     std::int32_t windows_in_chunk = 100;
     std::chrono::milliseconds lock_timeout{1500};  // Longer than it takes to see that somebody waits.
+    bool strict = false;
 };
 
 // One Sluice of several on a database.
@@ -37,6 +38,7 @@ public:
         static std::atomic<std::uint64_t> seed{0};
         PostgresSlotOptions slots;
         slots.ledger.seed = ++seed;  // Nodes are told apart by it.
+        slots.ledger.strict = options.strict;
         slots.way = options.way;
         slots.windows_in_chunk = options.windows_in_chunk;
         postgres::PoolSettings settings{test_settings(dsn), 1, 8};

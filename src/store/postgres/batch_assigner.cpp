@@ -31,7 +31,7 @@ std::vector<Candidate*> undecided(std::span<Candidate*> group) {
 void refuse_rest(std::span<Candidate*> group, const SlotError& error) {
     for (Candidate* candidate : group) {
         if (!candidate->outcome) {
-            candidate->outcome = SlotOutcome{Unexpected{error}};
+            candidate->decide(Unexpected{error});
         }
     }
 }
@@ -42,13 +42,23 @@ SlotError last_word(const std::optional<Failure>& failure) {
     return away ? store_unavailable() : contended();
 }
 
-bool is_refused(const Candidate& candidate) { return candidate.outcome && !candidate.outcome->has_value(); }
+// Who of the group was refused, and stands first among those; null when nobody was.
+const Candidate* first_refused(std::span<Candidate*> group) {
+    const Candidate* first = nullptr;
+    for (const Candidate* one : group) {
+        if (one->refused != nullptr && (first == nullptr || one->refused < first->refused)) {
+            first = one;
+        }
+    }
+    return first;
+}
 
 // Nothing is left to decide, or the first that fails is known: nobody before it is undecided.
 bool is_settled(std::span<Candidate*> group) {
-    const auto first =
-        std::ranges::find_if(group, [](const Candidate* one) { return !one->outcome || is_refused(*one); });
-    return first == group.end() || (*first)->outcome;
+    const Candidate* refused = first_refused(group);
+    return std::ranges::none_of(group, [&](const Candidate* one) {
+        return !one->outcome && (refused == nullptr || one->command < refused->refused);
+    });
 }
 
 bool is_new(const Candidate& candidate) {
@@ -78,7 +88,7 @@ std::vector<SlotOutcome> BatchAssigner::assign_each(std::span<const AssignSlot* 
     std::vector<Candidate> candidates;
     candidates.reserve(events.size());
     for (const AssignSlot* event : events) {
-        candidates.push_back({event, nullptr, std::nullopt});
+        candidates.push_back({event});
     }
     // Equal events are decided one after the other: the second finds what the first was given.
     std::vector<Candidate*> waiting = pointers_to(candidates);
@@ -102,26 +112,24 @@ AllOutcome BatchAssigner::assign_all(std::span<const AssignSlot> events) {
     std::vector<Candidate> candidates;
     std::unordered_map<std::string_view, std::size_t> first;  // The candidate of each event.
     for (const AssignSlot& event : events) {
-        if (first.try_emplace(event.event_id.text(), candidates.size()).second) {
-            candidates.push_back({&event, nullptr, std::nullopt});
+        const auto [known, is_first] = first.try_emplace(event.event_id.text(), candidates.size());
+        if (is_first) {
+            candidates.push_back({&event});
+        } else {
+            candidates[known->second].repeats.push_back(&event);
         }
     }
     std::vector<Candidate*> group = pointers_to(candidates);
     decide_all(group, steady_clock::now() + kPatience);
-    if (const auto refused = std::ranges::find_if(candidates, is_refused); refused != candidates.end()) {
+    if (const Candidate* refused = first_refused(group); refused != nullptr) {
         return Unexpected{AllRefused{refused->command->event_id, refused->outcome->error()}};
     }
     std::vector<Granted> granted;
+    granted.reserve(events.size());
     for (const AssignSlot& event : events) {
         const Candidate& candidate = candidates[first.at(event.event_id.text())];
-        SlotOutcome outcome = *candidate.outcome;
-        if (outcome && candidate.command != &event) {
-            outcome = answer_known(outcome->slot, candidate.command->config_name, event, bodies_);
-        }
-        if (!outcome) {
-            return Unexpected{AllRefused{event.event_id, std::move(outcome).error()}};
-        }
-        granted.push_back(std::move(*outcome));
+        const Granted& given = **candidate.outcome;
+        granted.push_back(candidate.command == &event ? given : Granted{given.slot, true});
     }
     return granted;
 }
@@ -167,7 +175,8 @@ void BatchAssigner::decide_all(Group group, SteadyTime deadline) {
     Search search{Completeness::AllOrNone, deadline, {}};
     do {
         for (Candidate* candidate : group) {
-            *candidate = {candidate->command, nullptr, std::nullopt};
+            candidate->outcome.reset();
+            candidate->refused = nullptr;
         }
         failure.reset();
         const auto tried = attempt(group, search);
@@ -298,7 +307,7 @@ Result<void, Failure> BatchAssigner::refuse_exhausted(Group group, Completeness 
             return Unexpected{Failure{"08006", windows.failure()->what, true}};
         }
         if (!window) {
-            candidate->outcome = SlotOutcome{Unexpected{no_room(policy, ask)}};
+            candidate->decide(Unexpected{no_room(policy, ask)});
         } else if (takes) {
             if (full(candidate)) {
                 // The mirror erred somewhere; where, these counts cannot tell, with what was taken above.

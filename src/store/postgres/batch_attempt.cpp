@@ -46,7 +46,7 @@ Result<AttemptReport, Failure> BatchAttempt::run(Connection& connection) {
         report.configs_changed = true;
         return report;
     }
-    if (const auto answered = answer_known((*rows)[3]); !answered) {
+    if (const auto answered = answer_known((*rows)[3], group_); !answered) {
         return Unexpected{answered.error()};
     }
     std::size_t next = kStatementsPerGroup;
@@ -56,14 +56,12 @@ Result<AttemptReport, Failure> BatchAttempt::run(Connection& connection) {
         next += PoolShare::kStatements;
     }
     place_new();
-    const bool stores =
-        !placed_.empty() && (setting_.completeness == Completeness::AsManyAsFit || complete());
-    if (stores) {
-        if (const auto stored = store(connection); !stored) {
-            std::ranges::for_each(placed_, [](Candidate* candidate) { candidate->outcome.reset(); });
-            return Unexpected{stored.error()};
-        }
-    } else {
+    const auto stored = store(connection);
+    if (!stored) {
+        std::ranges::for_each(placed_, [](Candidate* candidate) { candidate->outcome.reset(); });
+        return Unexpected{stored.error()};
+    }
+    if (!*stored) {
         // What was planned is in no window: the mirror must not learn it.
         std::ranges::for_each(shares_, [](auto& share) { share.second.forget_all(); });
     }
@@ -127,7 +125,7 @@ bool BatchAttempt::configs_hold(const Rows& active) const {
     return numbers == assumed;
 }
 
-Result<void, Failure> BatchAttempt::answer_known(const Rows& slots) {
+Result<void, Failure> BatchAttempt::answer_known(const Rows& slots, std::span<Candidate* const> asking) {
     std::map<std::string, StoredSlot, std::less<>> known;
     for (std::size_t i = 0; i < slots.size(); ++i) {
         auto slot = read_slot(slots, i);
@@ -137,18 +135,31 @@ Result<void, Failure> BatchAttempt::answer_known(const Rows& slots) {
         std::string id = slot->slot.event_id.text();
         known.emplace(std::move(id), std::move(*slot));
     }
-    for (Candidate* candidate : group_) {
+    for (Candidate* candidate : asking) {
         const auto& command = *candidate->command;
         if (const auto found = known.find(command.event_id.text()); found != known.end()) {
             const auto& [slot, config_name] = found->second;
-            candidate->outcome = sluice::answer_known(slot, config_name, command, setting_.bodies);
+            const auto answer = sluice::answer_known(slot, config_name, command, setting_.bodies);
+            answer ? grant(*candidate, *answer, config_name) : candidate->decide(answer);
         } else if (candidate->config == nullptr) {
-            candidate->outcome = SlotOutcome{Unexpected{unknown_config(command.config_name)}};
+            candidate->decide(Unexpected{unknown_config(command.config_name)});
         } else if (command.ask.weight > candidate->config->terms.max_per_window) {
-            candidate->outcome = SlotOutcome{Unexpected{weight_above_cap(*candidate->config)}};
+            candidate->decide(Unexpected{weight_above_cap(*candidate->config)});
         }
     }
     return {};
+}
+
+void BatchAttempt::grant(Candidate& candidate, const Granted& granted, const ConfigName& config_name) const {
+    candidate.decide(granted);
+    for (const AssignSlot* repeat : candidate.repeats) {
+        if (auto answer = sluice::answer_known(granted.slot, config_name, *repeat, setting_.bodies);
+            !answer) {
+            candidate.decide(std::move(answer));
+            candidate.refused = repeat;
+            return;
+        }
+    }
 }
 
 void BatchAttempt::place_new() {
@@ -162,12 +173,15 @@ void BatchAttempt::place_new() {
         if (!placement) {
             continue;
         }
-        candidate->outcome = SlotOutcome{
-            Granted{Slot{command.event_id, candidate->config->id, command.ask.requested,
-                         policy.grid.start_of(placement->window), placement->scheduled, command.ask.weight,
-                         command.ask.max_delay, SlotState::Assigned, 0, setting_.now},
-                    false, placement->window - policy.grid.index_of(command.ask.requested)}};
-        placed_.push_back(candidate);
+        grant(*candidate,
+              Granted{Slot{command.event_id, candidate->config->id, command.ask.requested,
+                           policy.grid.start_of(placement->window), placement->scheduled, command.ask.weight,
+                           command.ask.max_delay, SlotState::Assigned, 0, setting_.now},
+                      false, placement->window - policy.grid.index_of(command.ask.requested)},
+              command.config_name);
+        if (*candidate->outcome) {
+            placed_.push_back(candidate);
+        }
     }
 }
 
@@ -177,7 +191,33 @@ bool BatchAttempt::complete() const {
     });
 }
 
-Result<void, Failure> BatchAttempt::store(Connection& connection) {
+Result<bool, Failure> BatchAttempt::store(Connection& connection) {
+    const bool all = setting_.completeness == Completeness::AllOrNone;
+    if (placed_.empty() || (all && !complete())) {
+        return false;
+    }
+    queue_storing(connection);
+    if (!all) {
+        connection.queue(kCommit);
+    }
+    const auto rows = connection.flush();
+    if (!rows) {
+        return Unexpected{rows.error()};
+    }
+    if (const auto accepted = accept(rows->front()); !accepted) {
+        return Unexpected{accepted.error()};
+    }
+    if (!all) {
+        return true;
+    }
+    if (!complete()) {
+        return false;  // Rolled back when the connection is given back.
+    }
+    const auto committed = connection.run(kCommit);
+    return committed ? Result<bool, Failure>{true} : Unexpected{committed.error()};
+}
+
+void BatchAttempt::queue_storing(Connection& connection) {
     // Every transaction takes events in this order.
     std::ranges::sort(placed_, {}, [](const Candidate* candidate) -> const EventId& {
         return candidate->command->event_id;
@@ -211,12 +251,6 @@ Result<void, Failure> BatchAttempt::store(Connection& connection) {
                                       .add(scheduled)
                                       .add(weights)
                                       .add(delays));
-    connection.queue(kCommit);
-    const auto rows = connection.flush();
-    if (!rows) {
-        return Unexpected{rows.error()};
-    }
-    return accept(rows->front());
 }
 
 // Nothing: all were new. Otherwise another transaction was faster with some, and these rows are the truth.
@@ -231,13 +265,13 @@ Result<void, Failure> BatchAttempt::accept(const Rows& stored) {
         shares_.at(candidate->config->terms.pool)
             .forget(candidate->config->policy().grid.index_of((**candidate->outcome).slot.window_start));
     }
-    if (const auto answered = answer_known(stored); !answered) {
+    if (const auto answered = answer_known(stored, placed_); !answered) {
         return Unexpected{answered.error()};
     }
     for (Candidate* candidate : placed_) {
         const Granted& own = planned.at(candidate->command->event_id.text());
         if (candidate->outcome->has_value() && (**candidate->outcome).slot == own.slot) {
-            candidate->outcome = SlotOutcome{own};
+            candidate->decide(own);
         }
     }
     return {};

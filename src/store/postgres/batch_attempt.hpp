@@ -12,7 +12,8 @@ enum class Completeness { AsManyAsFit, AllOrNone };
 // windows that are believed to have room, skipping those that others hold, and reads the events that are
 // known already; then the planner decides with the counters under lock; the second stores and commits.
 // What could not be placed is left without an outcome. With AllOrNone, outcomes say what would be, and
-// nothing is stored unless all of them are slots.
+// nothing is stored unless all of them are slots: what another transaction was faster with is looked at
+// before the commit, which takes a third round trip.
 class BatchAttempt {
 public:
     struct Setting {
@@ -33,10 +34,14 @@ private:
     Result<void, Failure> claim_windows();
     void queue_reading(Connection& connection) const;
     bool configs_hold(const Rows& active) const;
-    Result<void, Failure> answer_known(const Rows& slots);
+    Result<void, Failure> answer_known(const Rows& slots, std::span<Candidate* const> asking);
     void place_new();
+    // Grants the slot, unless a repeat asks for something else.
+    void grant(Candidate& candidate, const Granted& granted, const ConfigName& config_name) const;
     [[nodiscard]] bool complete() const;
-    Result<void, Failure> store(Connection& connection);
+    // False: nothing was stored, because not all of them are slots.
+    Result<bool, Failure> store(Connection& connection);
+    void queue_storing(Connection& connection);
     Result<void, Failure> accept(const Rows& stored_before);
 
     Setting setting_;

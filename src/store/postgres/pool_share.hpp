@@ -16,9 +16,16 @@ namespace sluice::postgres {
 // An event on its way to a slot.
 struct Candidate {
     const AssignSlot* command;
-    ConfigRef config;                    // Null: no such config.
-    std::optional<SlotOutcome> outcome;  // Empty: not decided yet.
-    bool believed_full = false;          // No window within reach is believed to have room.
+    std::vector<const AssignSlot*> repeats{};  // The same event again, further on in the group.
+    ConfigRef config{};                        // Null: no such config.
+    std::optional<SlotOutcome> outcome{};      // Empty: not decided yet.
+    const AssignSlot* refused = nullptr;       // Whom a refusal is meant for: the command, or a repeat.
+    bool believed_full = false;                // No window within reach is believed to have room.
+
+    void decide(SlotOutcome decided) {
+        refused = decided ? nullptr : command;
+        outcome = std::move(decided);
+    }
 };
 
 // Windows that others hold, or are provisioning, in transactions that have not ended.
