@@ -19,13 +19,15 @@ enum class RateLimitReason : std::uint8_t {
     FailClosed,   // Denied, because the repository did not answer.
     Local,        // Allowed or denied by this limiter alone, because the repository did not answer.
     MissingPlan,  // No plan decided: one is not known, see MissingPlan below.
+    Contended,    // Denied, whatever the plans say of failures: others held the key for too long.
     Invalid,      // Denied: no plan, one of them twice, a bad key, or tokens that could never be had.
 };
 
 struct RateLimitResult {
     bool allowed = false;
     std::int64_t remaining = 0;  // Tokens that `plan` has left.
-    // Denied by a plan: until the same call could be allowed. FailClosed: when to try again. Never 0 then.
+    // Denied by a plan: until the same call could be allowed. FailClosed and
+    // Contended: when to try again. Never 0 then.
     std::chrono::microseconds wait{};
     RateLimitReason reason = RateLimitReason::Denied;
     std::string plan;         // The one that denied, is missing, or is the tightest.
@@ -96,7 +98,8 @@ enum class MissingPlan : std::uint8_t {
 // Asks the repository by the caller's thread, for as long as the repository takes: it keeps no deadline and
 // has no circuit breaker; open_limiter() has both. When the repository is Unavailable or Full, the plans
 // answer: `closed` denies, `open` allows for five minutes and a million tokens of each plan in one outage,
-// `local` lets this limiter decide alone. Throws std::bad_alloc if the memory for that cannot be had.
+// `local` lets this limiter decide alone. A key that is Contended is denied by all but plans in shadow mode.
+// Throws std::bad_alloc if the memory for that cannot be had.
 // Both must outlive the limiter.
 std::unique_ptr<RateLimiter> make_rate_limiter(const PlanRegistry& plans, RateLimiterRepository& repository,
                                                MissingPlan missing = MissingPlan::Deny);

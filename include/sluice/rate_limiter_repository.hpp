@@ -32,6 +32,7 @@ struct RateLimitStanding {
 enum class RepositoryError : std::uint8_t {
     Invalid,      // No plan, one of them twice, a bad key, or tokens that could never be had.
     Full,         // No room for one more.
+    Contended,    // Others held the key for too long; nothing was done, and trying again may help.
     Unsupported,  // This repository cannot do that.
     Unavailable,  // It cannot answer now; what was asked for may or may not have been done.
 };

@@ -33,7 +33,7 @@ struct PostgresRepositoryOptions {
     std::string dsn;      // `postgres://user:password@host/database`, or as libpq takes it.
     bool migrate = true;  // Make or update the schema. False: fail if it is not as needed.
     std::size_t pool_size = 4;
-    // How long to wait for a key that another transaction holds; then the call is Unavailable.
+    // How long to wait for a key that another transaction holds; then the call is Contended.
     std::chrono::milliseconds key_wait{100};
 };
 

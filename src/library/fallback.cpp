@@ -1,10 +1,14 @@
 #include "library/fallback.hpp"
 
-#include <vector>
-
 #include "library/translation.hpp"
 
 namespace sluice {
+namespace {
+
+// About as long as a repository waits for a key that others hold.
+constexpr std::chrono::milliseconds kContendedWait{100};
+
+}  // namespace
 
 std::uint32_t Fallback::number_of_plan(std::string_view name) {
     const std::lock_guard lock{mutex_};
@@ -19,21 +23,33 @@ std::uint32_t Fallback::number_of_plan(std::string_view name) {
     return next;
 }
 
-RateLimitResult Fallback::answer(std::string_view key, std::span<const RatePlan> plans, std::int64_t tokens) {
-    std::vector<BookedPlan> numbered;
-    numbered.reserve(plans.size());  // What the check points at must not move.
-    ResolvedCheck check{};
+void Fallback::prepare(Call& call, std::string_view key, std::span<const RatePlan> plans,
+                       std::int64_t tokens) {
+    call.plans.reserve(plans.size());
+    ResolvedCheck& check = call.check;
     check.key = key;
     check.cost = tokens;
     for (const RatePlan& plan : plans) {
-        numbered.push_back(plan.booked());
-        numbered.back().number = number_of_plan(plan.name());
-        check.booked[check.count] = &numbered.back();
-        check.plans[check.count] = &numbered.back().plan;
+        call.plans.push_back(plan.booked());
+        call.plans.back().number = number_of_plan(plan.name());
+        check.booked[check.count] = &call.plans.back();
+        check.plans[check.count] = &call.plans.back().plan;
         ++check.count;
     }
-    const LimitReply reply = policy_.answer({&check, 1}, nullptr, std::chrono::steady_clock::now());
+}
+
+RateLimitResult Fallback::answer(std::string_view key, std::span<const RatePlan> plans, std::int64_t tokens) {
+    Call call;
+    prepare(call, key, plans, tokens);
+    const LimitReply reply = policy_.answer({&call.check, 1}, nullptr, std::chrono::steady_clock::now());
     return reply ? result_of(*reply) : invalid_result();
+}
+
+RateLimitResult Fallback::contended(std::string_view key, std::span<const RatePlan> plans,
+                                    std::int64_t tokens) {
+    Call call;
+    prepare(call, key, plans, tokens);
+    return result_of(contended_answer({&call.check, 1}, nullptr, kContendedWait));
 }
 
 }  // namespace sluice

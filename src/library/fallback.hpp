@@ -2,6 +2,7 @@
 
 #include <map>
 #include <mutex>
+#include <vector>
 
 #include <sluice/rate_limiter.hpp>
 
@@ -21,7 +22,16 @@ public:
     // REQUIRES: a key that a store would take, no negative tokens, and 1 to kPlansPerCheckMax plans.
     RateLimitResult answer(std::string_view key, std::span<const RatePlan> plans, std::int64_t tokens);
 
+    // What a call gets whose key others hold. REQUIRES: as answer().
+    RateLimitResult contended(std::string_view key, std::span<const RatePlan> plans, std::int64_t tokens);
+
 private:
+    // The plans of a call, numbered. A check points at them, so they must not move.
+    struct Call {
+        std::vector<BookedPlan> plans;
+        ResolvedCheck check{};
+    };
+    void prepare(Call& call, std::string_view key, std::span<const RatePlan> plans, std::int64_t tokens);
     // A number of its own for each of as many names as a PlanBook may know; beyond that they share one.
     std::uint32_t number_of_plan(std::string_view name);
 

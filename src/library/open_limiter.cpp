@@ -1,5 +1,3 @@
-#include <algorithm>
-
 #include <sluice/open_limiter.hpp>
 
 #include "files/limiter_file.hpp"
@@ -16,8 +14,7 @@ Result<OwnedStore, std::string> open_store(const LimiterSettings& settings) {
         PostgresRepositoryOptions options;
         options.dsn = settings.store;
         options.migrate = settings.postgres.migrate;
-        // A key that is held must be given up long before the deadline: the whole batch waits for it.
-        options.key_wait = std::max(settings.limits.deadline / 3, Duration{1});
+        options.key_wait = key_wait(settings.limits.deadline);
         return open_postgres_store(options);
     }
     RedisRepositoryOptions options;

@@ -16,6 +16,8 @@ RateLimitError error_of(RepositoryError error) {
         case RepositoryError::Invalid:
             return {RateLimitErrorKind::Invalid, "The key, the plans or the tokens are none that could be."};
         case RepositoryError::Full: return {RateLimitErrorKind::Full, "The repository has no room for more."};
+        case RepositoryError::Contended:
+            return {RateLimitErrorKind::Unavailable, "Others held the key for too long; try again."};
         case RepositoryError::Unsupported:
             return {RateLimitErrorKind::Unsupported, "The repository cannot do that."};
         case RepositoryError::Unavailable: break;
@@ -52,8 +54,11 @@ public:
         if (acquired) {
             return decided(*acquired, found.plans);
         }
-        return acquired.error() == RepositoryError::Invalid ? invalid_result()
-                                                            : fallback_.answer(key, found.plans, tokens);
+        switch (acquired.error()) {
+            case RepositoryError::Invalid: return invalid_result();
+            case RepositoryError::Contended: return fallback_.contended(key, found.plans, tokens);
+            default: return fallback_.answer(key, found.plans, tokens);
+        }
     }
 
     Result<void, RateLimitError> refund(std::string_view key, PlanNames names, std::int64_t tokens) override {

@@ -16,7 +16,7 @@ RepositoryError error_of(LimitFault fault) {
         case LimitFault::InvalidCost:
         case LimitFault::Apart: return RepositoryError::Invalid;
         case LimitFault::Full: return RepositoryError::Full;
-        case LimitFault::Contended:
+        case LimitFault::Contended: return RepositoryError::Contended;
         case LimitFault::Unavailable: break;
     }
     return RepositoryError::Unavailable;

@@ -12,6 +12,7 @@ RateLimitReason reason_of(LimitReason reason) {
         case LimitReason::Shadow: return RateLimitReason::Shadow;
         case LimitReason::FailOpen: return RateLimitReason::FailOpen;
         case LimitReason::FailClosed: return RateLimitReason::FailClosed;
+        case LimitReason::Contended: return RateLimitReason::Contended;
         case LimitReason::Local: break;
     }
     return RateLimitReason::Local;

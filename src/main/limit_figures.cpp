@@ -7,8 +7,8 @@
 namespace sluice {
 namespace {
 
-constexpr std::array<const char*, 7> kResultNames{"ok",          "denied", "shadow",      "fail_open",
-                                                  "fail_closed", "local",  "local_denied"};
+constexpr std::array<const char*, 8> kResultNames{"ok",          "denied", "shadow",    "fail_open",
+                                                  "fail_closed", "local",  "contended", "local_denied"};
 constexpr std::array<const char*, 5> kFailureNames{"late", "unavailable", "contended", "full", "skipped"};
 constexpr std::array<const char*, 2> kSparingNames{"denial", "block"};
 

@@ -35,7 +35,7 @@ public:
 private:
     using Count = std::atomic<std::uint64_t>;
     // The reasons, and a denial of a local plan, which has the same reason as what it allows.
-    static constexpr std::size_t kResults = 7;
+    static constexpr std::size_t kResults = 8;
     static constexpr std::size_t kFailures = 5;
     static constexpr std::size_t kSparings = 2;
     static constexpr std::int64_t kMicrosecond = 1'000;

@@ -53,8 +53,7 @@ Result<void, std::string> open_postgres(const Settings& settings, Log& log,
     pool.max = kConnections;
     PostgresLimitOptions options;
     options.migrate = settings.postgres.migrate;
-    // A key that is held must be given up long before the deadline: the whole batch waits for it.
-    options.key_wait = std::max(settings.limits.deadline / 3, Duration{1});
+    options.key_wait = key_wait(settings.limits.deadline);
     auto store = open_postgres_limit_store(pool, options, log, pool_metrics);
     if (!store) {
         return Failed{store.error()};

@@ -191,9 +191,26 @@ TEST_F(SharedLimits, ThatAnotherTransactionHoldsOpenNoOtherCheck) {
              R"({"key":"held","plans":["gold"]}]})");
 
     EXPECT_THAT(answered.body,
-                MatchesRegex(".*\"reason\":\"FAIL_CLOSED\".*\"reason\":\"OK\".*\"reason\":\"OK\".*"));
+                MatchesRegex(".*\"reason\":\"CONTENDED\".*\"reason\":\"OK\".*\"reason\":\"OK\".*"));
     ask(*connection, "rollback");
     EXPECT_EQ(check(server, "safe", "3").ending.code, 0);
+}
+
+TEST_F(SharedLimits, ThatAnotherTransactionHoldsAreDeniedWhateverThePlanSays) {
+    const CliServer server{{"--store", dsn(), "--plans", path_}, {{"SLUICE_LIMITS_DEADLINE", "3s"}}};
+    const auto connection = connect();
+    ask(*connection, "begin");
+    ask(*connection, "select allowed from sluice.allow('user-1', 'gold')");
+
+    const auto denied = call(server.port(), "POST", "/api/v1/check", R"({"key":"user-1","plans":["gold"]})");
+
+    EXPECT_EQ(denied.status, 429);
+    EXPECT_THAT(denied.body, HasSubstr(R"("retryAfterMs":1000,"resetAfterMs":1000,"reason":"CONTENDED")"));
+    EXPECT_EQ(denied.body.find("RateLimit:"), std::string::npos);
+    EXPECT_THAT(call(server.port(), "GET", "/metrics").body,
+                HasSubstr(R"(sluice_limit_checks_total{plan="gold",result="contended"} 1)"));
+    ask(*connection, "rollback");
+    EXPECT_EQ(check(server, "gold", "3").ending.code, 0);
 }
 
 TEST_F(SharedLimits, OfChangedPlansReachSqlWithinMoments) {

@@ -157,6 +157,68 @@ TEST_F(PostgresLimits, AChainOfWhichOnePlanIsHeldChargesNothing) {
     EXPECT_EQ(take(*store, "a", {&kStrict}, 0)->remaining, 2);
 }
 
+TEST_F(PostgresLimits, APlanInShadowModeThatIsHeldDeniesNobody) {
+    const Plan tried = plan("tried", bucket(5, 1, 1h), kShadow);
+    PostgresLimitsOn store{dsn(), hasty()};
+    set_limit_clock(*session_, kMidnight);
+    charge(*store, "a", {&kGold, &tried});
+    ask(*session_, "begin");
+    ask(*session_, "select 1 from sluice.limit_state where plan_nm = 'tried' for update");
+
+    const CheckOutcome outcome = take(*store, "a", {&kGold, &tried});
+
+    ASSERT_TRUE(outcome);
+    EXPECT_TRUE(outcome->allowed);
+    EXPECT_TRUE(outcome->shadowed);
+    ask(*session_, "commit");
+    EXPECT_EQ(take(*store, "a", {&kGold}, 0)->remaining, 8);
+    EXPECT_EQ(take(*store, "a", {&tried}, 0)->remaining, 4);
+}
+
+// Every commit takes longer than the store waits for a key.
+TEST_F(PostgresLimits, ThirtyTwoClientsOfOneKeyGetAnswersHoweverSlowTheDiskIs) {
+    ask(*session_,
+        "create function slow_commit() returns trigger language plpgsql as"
+        " 'begin perform pg_sleep(0.03); return null; end';"
+        "create constraint trigger slow_commit after insert or update on sluice.limit_state"
+        " deferrable initially deferred for each row execute function slow_commit()");
+    PostgresLimitOptions options = PostgresLimitsOn::patient();
+    options.key_wait = 10ms;
+    PostgresLimitsOn store{dsn(), options};
+    std::atomic<int> allowed{0};
+    {
+        std::vector<std::jthread> clients;
+        for (int i = 0; i < 32; ++i) {
+            clients.emplace_back([&] {
+                const auto outcome = take(*store, "hot", {&kScarce});
+                allowed += outcome && outcome->allowed ? 1 : 0;
+            });
+        }
+    }
+
+    EXPECT_EQ(allowed.load(), 32);
+    ask(*session_, "drop function slow_commit() cascade");  // The database serves others after this.
+}
+
+// A key that was held just now is not waited for again: other keys of later batches do not suffer.
+TEST_F(PostgresLimits, AKeyThatStaysHeldHoldsUpOneBatchOnly) {
+    PostgresLimitOptions options = PostgresLimitsOn::patient();
+    options.key_wait = 2s;
+    PostgresLimitsOn store{dsn(), options};
+    take_each(*store, {"held"});
+    ask(*session_, "begin");
+    ask(*session_, "select 1 from sluice.limit_state for update");
+    EXPECT_EQ(take_each(*store, {"held"})[0].error(), LimitFault::Contended);
+
+    const auto began = std::chrono::steady_clock::now();
+    const auto outcomes = take_each(*store, {"a", "held"});
+
+    EXPECT_TRUE(outcomes[0]);
+    EXPECT_EQ(outcomes[1].error(), LimitFault::Contended);
+    EXPECT_LT(std::chrono::steady_clock::now() - began, 2s);
+    ask(*session_, "commit");
+}
+
 TEST_F(PostgresLimits, WaitsForAKeyThatIsLetGoSoon) {
     PostgresLimitsOn store{dsn()};
     charge(*store, "held", {&kGold});

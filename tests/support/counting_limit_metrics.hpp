@@ -35,7 +35,7 @@ public:
         return spared.at(static_cast<std::size_t>(by));
     }
 
-    std::array<std::atomic<std::uint64_t>, 6> reasons{};
+    std::array<std::atomic<std::uint64_t>, 7> reasons{};
     std::array<std::atomic<std::uint64_t>, 5> failures{};
     std::array<std::atomic<std::uint64_t>, 3> states{};
     std::array<std::atomic<std::uint64_t>, 2> spared{};

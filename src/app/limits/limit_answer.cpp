@@ -46,6 +46,29 @@ LimitError unknown_plan(std::string_view name) {
                                     : "There is no such plan: names are letters, digits and _ . : -");
 }
 
+LimitAnswer contended_answer(std::span<const ResolvedCheck> checks, std::shared_ptr<const PlanSet> plans,
+                             Wait retry_after) {
+    LimitAnswer answer;
+    answer.allowed = true;
+    answer.reason = LimitReason::Shadow;
+    answer.plan = checks.front().booked.front();
+    answer.retry_after = answer.reset_after = retry_after;
+    answer.plans = std::move(plans);
+    for (std::size_t i = 0; i < checks.size() && answer.allowed; ++i) {
+        for (const BookedPlan* booked : checks[i].all()) {
+            if (!booked->plan.traits().shadow) {
+                answer.allowed = false;
+                answer.reason = LimitReason::Contended;
+                answer.check = i;
+                answer.plan = booked;
+                break;
+            }
+        }
+    }
+    answer.limit = answer.plan->plan.limit();
+    return answer;
+}
+
 LimitError refusal_of(LimitFault fault, const ResolvedCheck& check) {
     switch (fault) {
         case LimitFault::InvalidKey: return error(LimitErrorKind::InvalidKey, "A key is 1 to 256 bytes.");
@@ -67,6 +90,7 @@ LimitError refusal_of(LimitFault fault, const ResolvedCheck& check) {
                          "The store keeps these keys in different places and cannot decide them together.");
         case LimitFault::Full: return error(LimitErrorKind::Full, "The store is full.");
         case LimitFault::Contended:
+            return error(LimitErrorKind::Unavailable, "Others held the key for too long; try again.");
         case LimitFault::Unavailable: break;
     }
     return error(LimitErrorKind::Unavailable, "The store of limits does not answer.");

@@ -26,6 +26,7 @@ enum class LimitReason : std::uint8_t {
     FailOpen,    // Allowed, because the store did not answer.
     FailClosed,  // Denied, because the store did not answer.
     Local,       // Allowed or denied by this process alone, because the store did not answer.
+    Contended,   // Denied, because others held the key for too long.
 };
 
 struct LimitAnswer {
@@ -34,7 +35,7 @@ struct LimitAnswer {
     std::size_t check = 0;             // Of checks that were decided together: which one speaks.
     const BookedPlan* plan = nullptr;  // The plan that speaks: one of `plans`.
     Tokens limit = 0;
-    Tokens remaining = 0;  // FailOpen and FailClosed: not known, 0.
+    Tokens remaining = 0;  // FailOpen, FailClosed and Contended: not known, 0.
     Wait retry_after{};    // Denied: never 0.
     Wait reset_after{};
     LeaseId lease{};
@@ -78,6 +79,12 @@ Result<ResolvedCheck, LimitError> resolve(const LimitQuestion& question, const P
 
 // Names the plan that nobody knows, unless the name is none that a plan could have: such may be any bytes.
 LimitError unknown_plan(std::string_view name);
+
+// What checks that are decided as one get when others hold one of their keys. Denied, whatever their plans
+// say of a store that fails: who could hold a key would otherwise un-limit it. Plans in shadow mode deny
+// nobody. REQUIRES: at least one check. The plans belong to `plans`.
+LimitAnswer contended_answer(std::span<const ResolvedCheck> checks, std::shared_ptr<const PlanSet> plans,
+                             Wait retry_after);
 
 // What a store's refusal of this check means.
 LimitError refusal_of(LimitFault fault, const ResolvedCheck& check);

@@ -131,6 +131,10 @@ LimitReply LimitService::fall_back(Checks checks, StoreFailure failure, const Pl
 }
 
 LimitReply LimitService::settle(Checks checks, const CheckOutcome& outcome, const PlansInForce& plans) {
+    if (!outcome && outcome.error() == LimitFault::Contended) {
+        world_.metrics.store_failed(StoreFailure::Contended);
+        return counted(checks, contended_answer(checks, plans, key_wait(options_.deadline)));
+    }
     if (!outcome) {
         const auto failure = failure_of(outcome.error());
         return failure ? fall_back(checks, *failure, plans)

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <algorithm>
 #include <vector>
 
 #include "app/combiner.hpp"
@@ -25,6 +26,12 @@ struct LimitServiceOptions {
     FailPolicyOptions policy{};
     NodeStoreOptions node{};  // For stores that block: what is answered without them.
 };
+
+// How long a store that blocks may wait for a key that others hold: it must be given up long before the
+// deadline, because a whole batch waits for it. A check of such a key is told to come back after as long.
+inline std::chrono::milliseconds key_wait(std::chrono::milliseconds deadline) {
+    return std::max(deadline / 3, std::chrono::milliseconds{1});
+}
 
 // What surrounds the service. All of it outlives the service.
 struct LimitServiceWorld {

@@ -16,8 +16,9 @@ LimitError refused(LimitFault fault) {
         case LimitFault::InvalidPlans: return {Kind::InvalidPlans, "The store does not take these plans."};
         case LimitFault::InvalidCost: return {Kind::InvalidCost, "More than a plan could ever allow."};
         case LimitFault::Full: return {Kind::Full, "The store has no room for more."};
-        case LimitFault::Apart:
         case LimitFault::Contended:
+            return {Kind::Unavailable, "Others held the key for too long; try again."};
+        case LimitFault::Apart:
         case LimitFault::Unavailable: break;
     }
     return {Kind::Unavailable, "The store of limits does not answer."};

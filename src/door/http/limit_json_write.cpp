@@ -14,8 +14,15 @@ std::string_view reason_text(LimitReason reason) {
         case LimitReason::FailOpen: return "FAIL_OPEN";
         case LimitReason::FailClosed: return "FAIL_CLOSED";
         case LimitReason::Local: return "LOCAL";
+        case LimitReason::Contended: return "CONTENDED";
     }
     return "";
+}
+
+// How much is left is not known while the store does not answer, or others hold the key.
+bool knows_remaining(LimitReason reason) {
+    return reason != LimitReason::FailOpen && reason != LimitReason::FailClosed &&
+           reason != LimitReason::Contended;
 }
 
 void append_number(std::string& json, std::string_view before, std::int64_t number) {
@@ -86,8 +93,7 @@ std::string rate_limit_headers(const LimitAnswer& answer, std::span<const std::s
         append_policy(headers, *booked, booked == answer.plan ? answer.limit : booked->plan.limit());
     }
     headers += "\r\n";
-    // How much is left is not known while the store does not answer.
-    if (answer.reason != LimitReason::FailOpen && answer.reason != LimitReason::FailClosed) {
+    if (knows_remaining(answer.reason)) {
         headers += "RateLimit: ";
         append_quoted(headers, answer.plan->plan.name());
         append_number(headers, ";r=", answer.remaining);

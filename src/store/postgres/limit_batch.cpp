@@ -79,6 +79,19 @@ void LimitBatch::add_together(std::span<const Check> checks) {
     ++count_;
 }
 
+KeyTurns::Keys LimitBatch::charged_keys(std::optional<std::size_t> check) const {
+    KeyTurns::Keys keys;
+    for (const Link& link : links_) {
+        if (link.cost > 0 && link.check == check.value_or(link.check)) {
+            keys.push_back(KeyTurns::key_of(link.key));
+        }
+    }
+    std::ranges::sort(keys);
+    const auto twice = std::ranges::unique(keys);
+    keys.erase(twice.begin(), twice.end());
+    return keys;
+}
+
 std::vector<LimitBatch::Row> LimitBatch::rows() const {
     std::vector<Row> all;
     all.reserve(links_.size());

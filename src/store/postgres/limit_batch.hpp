@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "app/limits/limit_store.hpp"
+#include "store/postgres/key_turns.hpp"
 #include "store/postgres/parameters.hpp"
 #include "store/postgres/rows.hpp"
 
@@ -35,6 +36,9 @@ public:
     void add_together(std::span<const Check> checks);
 
     [[nodiscard]] std::size_t checks() const { return count_; }
+
+    // The keys that are to be charged, each once: by all checks, or by those of one verdict.
+    [[nodiscard]] KeyTurns::Keys charged_keys(std::optional<std::size_t> check = std::nullopt) const;
 
     // Patient: waits for keys that others hold; see sluice.lock_limits.
     [[nodiscard]] Parameters parameters(bool patient) const;

@@ -69,7 +69,11 @@ std::optional<Standing> read_standing(const Rows& rows, std::size_t row) {
 class Store final : public PostgresLimitStore {
 public:
     Store(const PoolSettings& settings, const PostgresLimitOptions& options, Log& log, PoolMetrics& metrics)
-        : options_{options}, log_{log}, pool_{settings, log, metrics}, sweeper_{pool_, log} {}
+        : options_{options},
+          log_{log},
+          turns_{options.key_wait},
+          pool_{settings, log, metrics},
+          sweeper_{pool_, log} {}
 
     void take(std::span<const Check> checks, std::span<CheckOutcome> outcomes) override {
         assert(checks.size() == outcomes.size());
@@ -101,6 +105,7 @@ public:
         std::vector<const Plan*> plans(check.plans.begin(), check.plans.end());
         std::ranges::sort(plans, {}, &Plan::name);
         const PlanArrays arrays{plans};
+        const auto turn = turn_of(check.key);
         const auto rows = call(kRefund, Parameters{}
                                             .add(key_text(check.key))
                                             .add(arrays.names)
@@ -122,6 +127,7 @@ public:
             return Unexpected{*fault};
         }
         const RuleTerms rule = terms_of(plan.rule());
+        const auto turn = turn_of(key);
         const auto rows = call(kRelease, Parameters{}
                                              .add(key_text(key))
                                              .add(plan.name())
@@ -138,6 +144,7 @@ public:
         if (const auto fault = fault_of({key, plans, 0})) {
             return Unexpected{*fault};
         }
+        const auto turn = turn_of(key);
         return done(call(kReset, Parameters{}.add(key_text(key)).add(PlanArrays{plans}.names)));
     }
 
@@ -175,6 +182,7 @@ public:
             return Unexpected{*fault};
         }
         const RuleTerms rule = terms_of(replacement.rule);
+        const auto turn = turn_of(key);
         return done(call(kOverride, Parameters{}
                                         .add(key_text(key))
                                         .add(plan.name())
@@ -241,23 +249,36 @@ private:
         decide(batch, places);
     }
 
-    // One call; a second that waits for nobody when one of the keys was held for too long.
+    // One call; a second that waits for nobody when one of the keys was held for too long. Keys that were
+    // held just now are not waited for again.
     void decide(const LimitBatch& batch, std::span<CheckOutcome* const> places) {
         if (places.empty()) {
             return;
         }
-        auto rows = call(kTake, batch.parameters(true));
-        if (!rows && rows.error() == LimitFault::Contended) {
+        const auto turn = turns_.enter(batch.charged_keys(), latest());
+        const bool patient = !turns_.are_held(turn.keys());
+        auto rows = call(kTake, batch.parameters(patient));
+        if (patient && !rows && rows.error() == LimitFault::Contended) {
             rows = call(kTake, batch.parameters(false));
         }
         for (std::size_t i = 0; i < places.size(); ++i) {
             *places[i] = rows && i < rows->size() ? read_verdict(*rows, i)
                          : rows                   ? CheckOutcome{Unexpected{LimitFault::Unavailable}}
                                                   : CheckOutcome{Unexpected{rows.error()}};
+            if (!*places[i] && places[i]->error() == LimitFault::Contended) {
+                turns_.found_held(batch.charged_keys(i));
+            }
         }
     }
 
-    Result<Lease, Failure> connection() { return pool_.take(steady_clock::now() + options_.connection_wait); }
+    // One key that is about to be changed.
+    KeyTurns::Turn turn_of(std::string_view key) { return turns_.enter({KeyTurns::key_of(key)}, latest()); }
+
+    [[nodiscard]] steady_clock::time_point latest() const {
+        return steady_clock::now() + options_.connection_wait;
+    }
+
+    Result<Lease, Failure> connection() { return pool_.take(latest()); }
 
     // Once. What it changed is committed when this returns rows.
     Result<Rows, LimitFault> call(const Statement& statement, Parameters parameters) {
@@ -280,6 +301,7 @@ private:
 
     const PostgresLimitOptions options_;
     Log& log_;
+    KeyTurns turns_;
     ConnectionPool pool_;
     LimitSweeper sweeper_;
 };

@@ -103,6 +103,20 @@ TEST_F(RepositoryFailureTest, TreatsOneThatIsFullLikeOneThatDoesNotAnswer) {
     EXPECT_EQ(reason({"gold"}), RateLimitReason::Invalid);
 }
 
+TEST_F(RepositoryFailureTest, DeniesAKeyThatOthersHoldWhateverThePlansSay) {
+    EXPECT_TRUE(plans_.put({.name = "tried", .capacity = 2, .refill = "1/h", .shadow = true}));
+    repository_.answer = Unexpected{RepositoryError::Contended};
+
+    for (const char* name : {"gold", "strict", "near"}) {
+        const RateLimitResult result = limiter_->allow("k", {name});
+
+        EXPECT_FALSE(result.allowed) << name;
+        EXPECT_EQ(result.reason, RateLimitReason::Contended) << name;
+        EXPECT_GT(result.wait.count(), 0) << name;
+    }
+    EXPECT_EQ(reason({"tried"}), RateLimitReason::Shadow);
+}
+
 TEST_F(RepositoryFailureTest, SaysWhatARepositoryCannotDo) {
     EXPECT_EQ(limiter_->refund("k", {"gold"}).error().kind, RateLimitErrorKind::Unsupported);
     EXPECT_EQ(limiter_->release("k", "gold", 1).error().kind, RateLimitErrorKind::Unsupported);

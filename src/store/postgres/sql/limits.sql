@@ -165,7 +165,11 @@ begin
             array[a_terms_1[i], a_terms_2[i], a_terms_3[i]], moment);
         link.shadow := a_shadows[i];
         if a_charged[a_rows[i]] and held.limit_key is null then
-            fault := 'contended';
+            if link.shadow then -- It denies nobody, and is not charged.
+                link.step := row(false, 0, 1, 1, null, null)::sluice.limit_step;
+            else
+                fault := 'contended';
+            end if;
         elsif a_costs[i] > (link.footing).terms[1] then
             fault := coalesce(fault, 'cost');
         else

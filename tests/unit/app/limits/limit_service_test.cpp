@@ -257,6 +257,24 @@ TEST_P(LimitServiceTest, FailsAsEachPlanSays) {
     EXPECT_EQ(metrics_.count(LimitReason::FailClosed), 1U);
 }
 
+TEST_P(LimitServiceTest, DeniesAKeyThatOthersHoldWhateverItsPlansSayOfFailures) {
+    break_store(LimitFault::Contended);
+    for (const char* name : {"gold", "strict", "near"}) {
+        const auto denied = check("k", {"tried", name}).value();
+
+        EXPECT_FALSE(denied.allowed) << name;
+        EXPECT_EQ(denied.reason, LimitReason::Contended) << name;
+        EXPECT_EQ(denied.plan->plan.name(), name);
+        EXPECT_EQ(denied.retry_after, Wait{key_wait(options_.deadline)}) << name;
+    }
+    EXPECT_EQ(check_together({{"a", Names{"tried"}}, {"b", Names{"gold"}}})->check, 1U);
+
+    EXPECT_EQ(reason("k", {"tried"}), LimitReason::Shadow);
+    EXPECT_EQ(service_->breaker(), BreakerState::Closed);
+    EXPECT_EQ(metrics_.count(LimitReason::Contended), 4U);
+    EXPECT_EQ(metrics_.count(StoreFailure::Contended), 5U);
+}
+
 TEST_P(LimitServiceTest, DecidesLocallyWhereAPlanSaysSo) {
     break_store();
 
