@@ -174,6 +174,26 @@ TEST_P(AssignInterleaving, AGapBetweenProvisionedRangesIsNotJumpedOver) {
     EXPECT_EQ(one.window_of("y"), 5);
 }
 
+TEST_P(AssignInterleaving, ChunksThatWereFilledSaySo) {
+    Node one{dsn(), {GetParam(), 4}};
+    must(one->put_config(draft("a", 10, 1s)));
+    AssignEach each;  // Three fit into a window, twelve into a chunk.
+    for (int i = 0; i < 40; ++i) {
+        each.events.push_back(assign("e" + std::to_string(i), "a", SlotAsk{kNoon, 3}));
+    }
+    const SlotCommand command{each};
+
+    (*one).execute({&command, 1});
+
+    const auto session = connect();
+    EXPECT_TRUE(eventually([&] {
+        return ask(*session,
+                   "select string_agg(slot_ct_min::text, ',' order by req_ts) from rl_wndw_frontier_trk"
+                   " where req_ts < timestamptz " +
+                       kNoonText + " + interval '16 s'") == "9,9,9,0";
+    }));
+}
+
 TEST_P(AssignInterleaving, ASlotLivesAndDiesWithTheApplicationsTransaction) {
     Node one = node();
     must(one->put_config(draft("a", 2, 1s)));

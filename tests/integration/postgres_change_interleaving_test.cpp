@@ -99,5 +99,28 @@ TEST_P(ChangeInterleaving, ACancelOnOneNodeMakesRoomOnTheOthers) {
     }));
 }
 
+TEST_P(ChangeInterleaving, ACancelInAChunkThatIsBeingMadeAgainIsFound) {
+    Node one{dsn(), {GetParam(), 4}};
+    must(one->put_config(draft("a", 1, 1s)));
+    for (int i = 0; i < 4; ++i) {
+        EXPECT_EQ(one.window_of("e" + std::to_string(i)), i);
+    }
+    const auto application = connect();
+    ask(*application, "delete from rl_wndw_frontier_trk");  // Swept, as time goes by.
+    ask(*application, "begin");
+    ask(*application, call_assign("x"));  // Makes the chunk again, for nobody else to see, and finds it full.
+
+    auto cancelled = std::async(std::launch::async, [&] { return one.run(CancelSlot{event("e1")}); });
+    cancelled.wait_for(300ms);  // Long enough for one that looks away.
+    ask(*application, "commit");
+
+    EXPECT_TRUE(cancelled.get());
+    EXPECT_EQ(one.window_of("y"), 1);
+    EXPECT_EQ(
+        ask(*application, "select extract(second from window_start)::int from sluice.assign_slot('z', 'a', " +
+                              kNoonText + ")"),
+        "5");
+}
+
 }  // namespace
 }  // namespace sluice::test

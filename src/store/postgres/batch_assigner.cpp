@@ -73,6 +73,21 @@ WindowGrid grid_of(std::span<Candidate*> group, const PoolName& pool) {
     return (*found)->config->policy().grid;
 }
 
+// The last window of each pool in which this attempt has placed something.
+std::map<PoolName, const Candidate*> furthest_placed(std::span<Candidate*> group) {
+    std::map<PoolName, const Candidate*> furthest;
+    for (const Candidate* one : group) {
+        if (one->config != nullptr && one->outcome && one->outcome->has_value() &&
+            !(*one->outcome)->repeated) {
+            const auto [last, _] = furthest.try_emplace(one->config->terms.pool, one);
+            if ((*last->second->outcome)->slot.window_start < (*one->outcome)->slot.window_start) {
+                last->second = one;
+            }
+        }
+    }
+    return furthest;
+}
+
 std::vector<Candidate*> pointers_to(std::vector<Candidate>& candidates) {
     std::vector<Candidate*> pointers;
     pointers.reserve(candidates.size());
@@ -266,6 +281,11 @@ Result<void, Failure> BatchAssigner::follow_up(Group group, AttemptReport& repor
     }
     if (report.held_by_others) {
         parts_.world.metrics.contended();
+    }
+    for (const auto& [pool, one] : furthest_placed(group)) {
+        const WindowGrid grid = one->config->policy().grid;
+        const WindowIndex window = grid.index_of((*one->outcome)->slot.window_start);
+        parts_.provisioner.filled_up_to(pool, window, grid.size());
     }
     for (const auto& [pool, windows] : report.missing) {
         if (!report.needs_missing) {

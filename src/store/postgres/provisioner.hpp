@@ -11,7 +11,7 @@
 
 namespace sluice::postgres {
 
-// Gives windows their counters, in whole chunks, in transactions of its own.
+// Gives windows their counters, in whole chunks, and notes which chunks are full, in transactions of its own.
 // Thread safety: all of it.
 class Provisioner {
 public:
@@ -25,9 +25,14 @@ public:
     // The same soon, in the background: nobody needs them yet.
     void provision_soon(const PoolName& pool, std::vector<std::int64_t> windows);
 
+    // A batch has placed events up to this window. Once in a hundred windows, what lies behind is noted as
+    // full in the background, for the searches of the SQL function.
+    void filled_up_to(const PoolName& pool, WindowIndex window, Duration window_size);
+
 private:
     Result<std::vector<std::int64_t>, Failure> try_once(const PoolName& pool,
                                                         const std::vector<std::int64_t>& windows);
+    Result<void, Failure> note_full(const PoolName& pool, std::int64_t window);
     void work(const std::stop_token& stop);
 
     ConnectionPool& pool_;
@@ -35,6 +40,8 @@ private:
     std::mutex mutex_;
     std::condition_variable_any wanted_;
     std::map<PoolName, std::vector<std::int64_t>> waiting_;  // Guarded by mutex_. The latest wish of each.
+    std::map<PoolName, std::int64_t> filled_;                // Guarded by mutex_. To be noted.
+    std::map<PoolName, WindowIndex> hundreds_;               // Guarded by mutex_. What was noted last.
     std::jthread thread_;                                    // Last: it uses all of the above.
 };
 

@@ -166,6 +166,7 @@ language plpgsql security definer set search_path = pg_catalog, pg_temp set lock
 declare
     known sluice.plan;
     verdict sluice.limit_verdict;
+    is_old constant boolean := sluice.has_one_snapshot(); -- What is read may be; what is locked fails then.
     wrong constant text := case
         when key is null or octet_length(convert_to(key, 'UTF8')) not between 1 and 256
             then 'key must have 1 to 256 bytes.'
@@ -180,8 +181,11 @@ begin
     if not found then
         raise exception using errcode = 'SL404', message = format('There is no plan named %L.', plan);
     end if;
+    if is_old then -- Is that the plan still?
+        perform 1 from sluice.plan p where p.name = allow.plan for share;
+    end if;
     select v.* into verdict
-    from sluice.take_limits(array[convert_to(key, 'UTF8')], array[plan], array[cost > 0], array[1], array[1],
+    from sluice.take_limits(array[convert_to(key, 'UTF8')], array[plan], array[cost > 0 or is_old], array[1], array[1],
         array[known.algorithm_no::integer], known.terms[1:1], known.terms[2:2], known.terms[3:3],
         array[cost::bigint], array[known.shadow], true) as v;
     if verdict.fault is not null then

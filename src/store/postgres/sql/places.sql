@@ -33,6 +33,12 @@ create or replace function sluice.from_ms(ms bigint) returns timestamptz
 language sql stable strict parallel safe
 return to_timestamp(ms::double precision / 1000);
 
+-- REPEATABLE READ and SERIALIZABLE: the whole transaction sees what was there when it began. What it locks or
+-- writes fails with 40001 if it was changed since; what it only reads may be old.
+create or replace function sluice.has_one_snapshot() returns boolean
+language sql stable
+return current_setting('transaction_isolation') <> 'read committed';
+
 -- Gives the windows of the chunk that starts at `chunk` their counters. False: another transaction is at
 -- it, and has not ended. The caller holds the pool or one of its configs: the pool is not cut anew meanwhile.
 create or replace function sluice.provision(a_pool text, a_chunk bigint) returns boolean
@@ -106,11 +112,15 @@ end
 $$;
 
 -- Raises what is known of a chunk: its smallest counter, and how many windows in front hold more than a_room,
--- with which the event would not fit. Whoever lowers a counter lowers the bounds after it, so the counters are
--- read only once the chunk is ours; if it is not, somebody else will raise them.
+-- with which the event would not fit. Whoever lowers a counter writes to the chunk after it, so the counters are
+-- read only once the chunk is ours; if it is not, somebody else will raise them. A transaction with one snapshot
+-- reads counters as they were, and must not tell others of them.
 create or replace function sluice.raise_bounds(a_pool text, a_chunk timestamptz, a_chunk_end timestamptz, a_room bigint)
 returns void language plpgsql as $$
 begin
+    if sluice.has_one_snapshot() then
+        return;
+    end if;
     perform 1 from @tables@.rl_wndw_frontier_trk f
     where f.pool_nm = a_pool and f.req_ts = a_chunk
     for update skip locked;
@@ -126,15 +136,33 @@ begin
 end
 $$;
 
--- Lowers it to what a window holds that now holds less.
+-- The same for the chunk of this window and those in front of it, where no window is left that holds as little as
+-- the chunk says. The last windows are looked at first: they are the last to be filled.
+create or replace function sluice.raise_behind(a_pool text, a_window bigint) returns void
+language plpgsql as $$
+begin
+    perform sluice.raise_bounds(a_pool, f.req_ts, f.wndw_end_ts, f.slot_ct_min)
+    from sluice.pool p
+    join @tables@.rl_wndw_frontier_trk f
+        on f.pool_nm = p.pool_nm and f.req_ts <= sluice.from_ms(a_window)
+           and f.req_ts > sluice.from_ms(a_window - 256 * p.wndw_size_ms * p.chunk_ct)
+    left join lateral (select w.slot_ct from @tables@.rl_wndw_ct w
+                       where w.pool_nm = a_pool and w.wndw_strt_ts >= f.req_ts
+                         and w.wndw_strt_ts < f.wndw_end_ts and w.slot_ct <= f.slot_ct_min
+                       order by w.wndw_strt_ts desc limit 1) as emptiest on true
+    where p.pool_nm = a_pool and emptiest.slot_ct is null;
+end
+$$;
+
+-- Lowers it to what a window holds that now holds less. Writes to the chunk in any case: who has an older snapshot
+-- of the window learns from it that something has changed.
 create or replace function sluice.lower_bounds(a_pool text, a_chunk timestamptz, a_window timestamptz, a_left bigint)
 returns void language plpgsql as $$
 begin
     update @tables@.rl_wndw_frontier_trk f
     set slot_ct_min = least(f.slot_ct_min, a_left),
         full_end_ts = case when f.full_ct > a_left then least(f.full_end_ts, a_window) else f.full_end_ts end
-    where f.pool_nm = a_pool and f.req_ts = a_chunk
-      and (f.slot_ct_min > a_left or f.full_ct > a_left and f.full_end_ts > a_window);
+    where f.pool_nm = a_pool and f.req_ts = a_chunk;
 end
 $$;
 
@@ -146,6 +174,7 @@ language sql as $$
     where (f.pool_nm, f.req_ts, f.wndw_end_ts) in (
         select g.pool_nm, g.req_ts, g.wndw_end_ts from @tables@.rl_wndw_frontier_trk g
         where g.pool_nm = a_pool and g.req_ts = a_chunk and coalesce(g.run_strt_ts > a_first, true)
+          and not sluice.has_one_snapshot()
         for update skip locked)
 $$;
 
@@ -171,6 +200,27 @@ begin
 end
 $$;
 
+-- The first chunk from a_position on that was not provisioned or has a window with room, whoever holds it: past
+-- a backlog whose bounds nobody has raised, at one statement for all of it.
+create or replace function sluice.pass_full(a_pool text, a_position timestamptz, a_reach_end timestamptz,
+    a_room bigint, a_chunk_ms bigint) returns timestamptz
+language plpgsql as $$
+declare
+    open_strt timestamptz;
+begin
+    select f.req_ts into open_strt
+    from @tables@.rl_wndw_frontier_trk f
+    cross join lateral (select from @tables@.rl_wndw_ct w
+                        where w.pool_nm = a_pool and w.wndw_strt_ts >= f.req_ts
+                          and w.wndw_strt_ts < f.wndw_end_ts and w.slot_ct <= a_room limit 1) as w
+    where hashtext(f.pool_nm) = hashtext(a_pool) and f.req_ts >= a_position and f.req_ts < a_reach_end
+      and f.slot_ct_min <= a_room and (f.pool_nm = a_pool) is true
+    order by f.req_ts limit 1;
+    return coalesce(sluice.from_ms(sluice.first_gap(a_pool, sluice.to_ms(a_position), sluice.to_ms(open_strt),
+                                                    a_chunk_ms)), open_strt);
+end
+$$;
+
 -- A time in the window, uniform over all that lie neither before the requested one nor after the latest.
 create or replace function sluice.draw_time(a_window bigint, a_size bigint, a_requested bigint, a_latest bigint)
 returns bigint language sql volatile
@@ -181,7 +231,7 @@ return greatest(a_requested, a_window) + floor(random()
 -- config: a change of it waits until this transaction ends, and so does one of its pool, whose windows are cut
 -- anew only by a change of the one config that uses them.
 -- SL404: there is no such config. SL503: every window within reach is full. SL409: others hold those that are
--- not.
+-- not. 40001: the config, or a window that was full, has changed since the transaction's one snapshot.
 --
 -- Most calls are alone in their transaction, in which the server prepares each expression anew: what they all
 -- need is computed inside the statements.
@@ -210,7 +260,9 @@ declare
     place sluice.place;
     gap bigint;
     busy boolean;
+    passed integer;        -- Chunks in which nothing was found.
     attempt integer;
+    is_old boolean;        -- What is read may be: see has_one_snapshot().
 begin
     -- Tried first, because an expression costs far less than a statement.
     if not pg_try_advisory_xact_lock_shared(7304, hashtext(a_config)) then
@@ -223,19 +275,25 @@ begin
            sluice.from_ms(c.first_ms),
            sluice.from_ms(c.first_ms + c.wndw_size_ms
                * (1 + least((c.latest - c.first_ms) / c.wndw_size_ms, c.max_lookahead_ct))),
-           c.latest, sluice.from_ms(a_requested - a_requested % c.chunk_ms)
-    into config_id, pool, pool_hash, size, chunk_ms, room, first_room, first_strt, reach_end, latest, position
+           c.latest, sluice.from_ms(a_requested - a_requested % c.chunk_ms), sluice.has_one_snapshot()
+    into config_id, pool, pool_hash, size, chunk_ms, room, first_room, first_strt, reach_end, latest, position,
+         is_old
     from (select o.*, o.wndw_size_ms * o.chunk_ct as chunk_ms,
                  a_requested - a_requested % o.wndw_size_ms as first_ms,
                  a_requested + coalesce(a_max_delay, 3653::bigint * 86400000) as latest -- Ten years.
           from @tables@.rl_event_wndw_config o where o.wndw_config_nm = a_config and o.act_in = 1) as c;
-    if (room >= 0) is not true then
+    if (room >= 0 and not is_old) is not true then
         if room is null then
             raise exception using errcode = 'SL404',
                 message = format('There is no config named %L.', a_config);
         end if;
-        raise exception using errcode = 'SL400',
-            message = format('The weight exceeds maxPerWindow, which is %s.', room + a_weight);
+        if is_old then -- Is it the active version still?
+            perform 1 from @tables@.rl_event_wndw_config c where c.rl_wndw_config_id = config_id for share;
+        end if;
+        if room < 0 then
+            raise exception using errcode = 'SL400',
+                message = format('The weight exceeds maxPerWindow, which is %s.', room + a_weight);
+        end if;
     end if;
     loop
         loop
@@ -284,9 +342,19 @@ begin
             exit when chunk_strt >= reach_end;
             busy := sluice.is_held(pool, chunk_strt, chunk_end, first_strt, reach_end, first_room, room) or busy;
             position := chunk_end;
+            passed := coalesce(passed, 0) + 1;
+            if passed % 16 = 0 then
+                position := sluice.pass_full(pool, position, reach_end, room, chunk_ms);
+            end if;
         end loop;
         attempt := coalesce(attempt, 0) + 1;
         if busy is not true then
+            if is_old then -- Whoever has lowered a counter since has written to its chunk.
+                perform 1 from @tables@.rl_wndw_frontier_trk f
+                where f.pool_nm = pool and f.req_ts < reach_end
+                  and f.req_ts >= sluice.from_ms(a_requested - a_requested % chunk_ms)
+                order by f.req_ts for share;
+            end if;
             raise exception using errcode = 'SL503', message = 'Every window within reach is full.';
         elsif attempt > 12 then
             raise exception using errcode = 'SL409', message = 'Others hold the windows that have room.';
@@ -309,10 +377,12 @@ begin
     update @tables@.rl_wndw_ct w set slot_ct = w.slot_ct - a_weight
     where w.pool_nm = a_place.pool_nm and w.wndw_strt_ts = window_strt
     returning w.slot_ct into left_ct;
-    perform sluice.lower_bounds(p.pool_nm,
-        sluice.from_ms(a_place.window_ms - a_place.window_ms % (p.wndw_size_ms * p.chunk_ct)), window_strt,
-        left_ct)
-    from sluice.pool p where p.pool_nm = a_place.pool_nm;
+    perform sluice.lower_bounds(p.pool_nm, f.req_ts, window_strt, left_ct)
+    from sluice.pool p
+    join @tables@.rl_wndw_frontier_trk f on f.pool_nm = p.pool_nm and f.req_ts
+        = sluice.from_ms(a_place.window_ms - a_place.window_ms % (p.wndw_size_ms * p.chunk_ct))
+    where p.pool_nm = a_place.pool_nm
+      and (f.slot_ct_min > left_ct or f.full_ct > left_ct and f.full_end_ts > window_strt);
 end
 $$;
 

@@ -94,20 +94,6 @@ exception when lock_not_available or deadlock_detected then
 end
 $$;
 
--- SL410 when one of the events was cancelled.
-create or replace function sluice.refuse_cancelled(a_events text[]) returns void
-language plpgsql as $$
-declare
-    cancelled text;
-begin
-    select d.event_id into cancelled from @tables@.rl_event_slot_dtl d
-    where d.event_id = any (a_events) and d.slot_state_cd = 2 limit 1;
-    if found then
-        raise exception using errcode = 'SL410', message = format('Event %L was cancelled.', cancelled);
-    end if;
-end
-$$;
-
 -- The same tables under the names that queries of the workflow service use.
 create or replace view sluice.rate_limit_config as
 select c.rl_wndw_config_id as config_id, c.wndw_config_nm as config_name,

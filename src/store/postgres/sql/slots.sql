@@ -39,8 +39,26 @@ begin
         select d.* into slot from @tables@.rl_event_slot_dtl d where d.event_id = a_event;
     end if;
     repeated := true;
-    if slot.slot_state_cd = 2 then
-        raise exception using errcode = 'SL410', message = format('Event %L was cancelled.', a_event);
+    if slot.slot_state_cd = 2 or sluice.has_one_snapshot() then
+        perform sluice.refuse_cancelled(array[a_event]);
+    end if;
+end
+$$;
+
+-- SL410 when one of the events was cancelled; 40001 when one was changed since the transaction's one snapshot.
+create or replace function sluice.refuse_cancelled(a_events text[]) returns void
+language plpgsql as $$
+declare
+    cancelled text;
+begin
+    if sluice.has_one_snapshot() then
+        perform 1 from @tables@.rl_event_slot_dtl d
+        where d.event_id = any (a_events) order by d.event_id for share;
+    end if;
+    select d.event_id into cancelled from @tables@.rl_event_slot_dtl d
+    where d.event_id = any (a_events) and d.slot_state_cd = 2 limit 1;
+    if found then
+        raise exception using errcode = 'SL410', message = format('Event %L was cancelled.', cancelled);
     end if;
 end
 $$;
@@ -82,6 +100,7 @@ declare
     slot @tables@.rl_event_slot_dtl;
     pool sluice.pool;
     scheduled bigint;
+    chunk bigint;
 begin
     select d.* into slot from @tables@.rl_event_slot_dtl d where d.event_id = a_event;
     if not found then
@@ -94,9 +113,13 @@ begin
     where w.pool_nm = slot.pool_nm
       and w.wndw_strt_ts = sluice.from_ms(scheduled - scheduled % pool.wndw_size_ms)
     for update;
+    chunk := scheduled - scheduled % (pool.wndw_size_ms * pool.chunk_ct);
+    -- Swept, it is made again: one that another transaction makes and does not show yet must learn of this.
+    if not sluice.provision(slot.pool_nm, chunk) then
+        raise exception using errcode = 'SL409', message = 'Another transaction makes counters for its window.';
+    end if;
     perform 1 from @tables@.rl_wndw_frontier_trk f
-    where f.pool_nm = slot.pool_nm
-      and f.req_ts = sluice.from_ms(scheduled - scheduled % (pool.wndw_size_ms * pool.chunk_ct))
+    where f.pool_nm = slot.pool_nm and f.req_ts = sluice.from_ms(chunk)
     for update;
     perform 1 from @tables@.rl_event_slot_dtl d
     where d.event_id = a_event and d.revision_no = slot.revision_no
