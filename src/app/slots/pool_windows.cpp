@@ -5,6 +5,8 @@ namespace {
 
 constexpr WindowIndex kChunk = 4096;
 
+WindowRange range_of(WindowIndex chunk) { return {chunk * kChunk, (chunk + 1) * kChunk - 1}; }
+
 }  // namespace
 
 Places PoolWindows::held(WindowIndex window) {
@@ -38,13 +40,21 @@ void PoolWindows::set(WindowIndex window, Places places) {
     occupancy_.set(window, places);
 }
 
+std::vector<WindowRange> PoolWindows::loaded() const {
+    std::vector<WindowRange> ranges;
+    ranges.reserve(loaded_.size());
+    for (const WindowIndex chunk : loaded_) {
+        ranges.push_back(range_of(chunk));
+    }
+    return ranges;
+}
+
 bool PoolWindows::load(WindowIndex window) {
     const WindowIndex chunk = window / kChunk;
     if (failure_ || !loaded_.insert(chunk).second) {
         return false;
     }
-    const WindowRange range{chunk * kChunk, (chunk + 1) * kChunk - 1};
-    const auto scanned = source_(range, [this](WindowIndex index, Places places) {
+    const auto scanned = source_(range_of(chunk), [this](WindowIndex index, Places places) {
         occupancy_.set(index, places);
         return true;
     });

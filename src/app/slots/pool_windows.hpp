@@ -3,6 +3,7 @@
 #include <functional>
 #include <optional>
 #include <unordered_set>
+#include <vector>
 
 #include "app/slots/slot_tables.hpp"
 #include "core/slots/occupancy.hpp"
@@ -29,6 +30,9 @@ public:
 
     // What failed while reading; the counts are then not to be trusted.
     [[nodiscard]] const std::optional<StoreError>& failure() const { return failure_; }
+
+    // What was read from the source so far.
+    [[nodiscard]] std::vector<WindowRange> loaded() const;
 
     // What the memory taken is proportional to.
     [[nodiscard]] std::size_t entries() const { return occupancy_.nodes() + loaded_.size(); }

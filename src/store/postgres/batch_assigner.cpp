@@ -335,7 +335,7 @@ Result<void, Failure> BatchAssigner::refuse_exhausted(Group group, Completeness 
             }
             windows.add(*window, ask.weight);
         } else {
-            parts_.mirror.learn(pool, *window, windows.held(*window));
+            parts_.mirror.learn_room(pool, policy.grid.start_of(*window), windows.held(*window));
         }
     }
     return {};

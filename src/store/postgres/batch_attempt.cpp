@@ -66,7 +66,7 @@ Result<AttemptReport, Failure> BatchAttempt::run(Connection& connection) {
         std::ranges::for_each(shares_, [](auto& share) { share.second.forget_all(); });
     }
     for (const auto& [pool, share] : shares_) {
-        share.teach(setting_.mirror, pool);
+        share.teach(setting_.mirror);
     }
     return report;
 }

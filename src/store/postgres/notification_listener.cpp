@@ -52,6 +52,9 @@ void NotificationListener::listen(Connection& connection, const std::stop_token&
         for (const Notification& one : *said) {
             ears_.heard(one.payload);
         }
+        if (said->empty()) {
+            ears_.quiet();
+        }
     }
 }
 

@@ -214,11 +214,10 @@ std::optional<Placement> PoolShare::place(const Candidate& candidate, Random& ra
     return placement;
 }
 
-void PoolShare::teach(WindowMirror& mirror, const PoolName& pool) const {
-    for (const auto& [window, places] : seen_) {
-        const auto locked = locked_.find(window);
-        mirror.learn(pool, window, locked == locked_.end() ? places : locked->second);
-    }
+void PoolShare::teach(WindowMirror& mirror) const {
+    auto counts = locked_;
+    counts.insert(seen_.begin(), seen_.end());  // Where it is not locked.
+    mirror.learn(*claim_, counts);
 }
 
 }  // namespace sluice::postgres

@@ -62,7 +62,7 @@ public:
     // What is in the windows now is not known, or not stored.
     void forget(WindowIndex window) { locked_.erase(window); }
     void forget_all() { locked_.clear(); }
-    void teach(WindowMirror& mirror, const PoolName& pool) const;
+    void teach(WindowMirror& mirror) const;
 
 private:
     // The counters that this transaction has locked. Every other window counts as full.

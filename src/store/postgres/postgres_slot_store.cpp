@@ -24,6 +24,8 @@ constexpr std::string_view kConfigComponent = "RateLimitConfigRepository";
 constexpr milliseconds kPatience{2000};
 // A change that is tried keeps everybody out for up to 50 ms: in between they go on.
 constexpr Patience kChangePatience{milliseconds{5000}, milliseconds{75}};
+// Nobody has asked for so long: time to look whether all is as believed.
+constexpr milliseconds kQuiet{1000};
 
 constexpr Statement kConfigHistory{"config_history",
                                    "select " SLUICE_CONFIG_COLUMNS
@@ -57,11 +59,8 @@ public:
           housekeeper_{pool_, options.retention, world.clock, world.log},
           listener_{settings.connect,
                     world.log,
-                    {[this](const std::string& said) { heed(said); },
-                     [this] {
-                         configs_.flush();
-                         mirror_.forget_all();
-                     }}} {}
+                    {[this](const std::string& said) { heed(said); }, [this] { forget_all(); },
+                     [this] { mirror_.read_again(std::chrono::steady_clock::now() - kQuiet); }}} {}
 
     std::vector<SlotReply> execute(std::span<const SlotCommand> commands) override {
         std::vector<SlotReply> replies;
@@ -174,7 +173,7 @@ public:
     }
 
     void flush_config_cache() override {
-        configs_.flush();
+        forget_all();
         if (const auto told = caller_.call(kFlush, Parameters{}.add(node_)); !told) {
             caller_.unavailable(told.error());
         }
@@ -291,6 +290,12 @@ private:
         return std::move(*config);
     }
 
+    // Of what others may have changed.
+    void forget_all() {
+        configs_.flush();
+        mirror_.forget_all();
+    }
+
     // What other nodes, and this one, have said.
     void heed(const std::string& said) {
         if (const auto news = parse_news(said)) {
@@ -302,7 +307,7 @@ private:
     void heed(const ConfigChanged& news) { configs_.heed_version(news.name, news.newest); }
     void heed(const CacheFlushed& news) {
         if (news.node != node_) {
-            configs_.flush();
+            forget_all();
         }
     }
 

@@ -103,7 +103,10 @@ std::vector<WindowIndex> choose_spare(Draft& draft, std::span<const PlacedAsk> a
 struct WindowMirror::PoolView {
     Duration size;
     PoolWindows counts;
-    std::unordered_set<WindowIndex> claimed;
+    std::unordered_set<WindowIndex> claimed{};
+    SteadyTime asked{};              // When it was last.
+    std::uint64_t changed = 0;       // The number of its last change.
+    std::uint64_t read_changed = 0;  // The same when all of it was last read.
 };
 
 WindowMirror::WindowMirror(SourceOf source_of) : source_of_{std::move(source_of)} {}
@@ -116,7 +119,7 @@ WindowMirror::Claim::Claim(Claim&& other) noexcept
       plan{std::move(other.plan)},
       unplaced{std::move(other.unplaced)},
       mirror_{std::exchange(other.mirror_, nullptr)},
-      pool_{std::move(other.pool_)} {}
+      open_{other.open_} {}
 
 WindowMirror::Claim::~Claim() {
     if (mirror_ != nullptr) {
@@ -127,10 +130,12 @@ WindowMirror::Claim::~Claim() {
 Result<WindowMirror::Claim, StoreError> WindowMirror::claim(const PoolName& pool,
                                                             std::span<const PlacedAsk> asks,
                                                             const std::set<WindowIndex>& avoided) {
-    const std::lock_guard lock{mutex_};
+    std::unique_lock lock{mutex_};
     PoolView& view = view_of(pool, asks.front().policy.grid.size());
+    view.asked = std::chrono::steady_clock::now();
+    view.changed = ++changes_;
     Draft draft{view.counts, view.claimed, avoided};
-    Claim claim{*this, pool};
+    Claim claim{*this, open_.insert(open_.end(), {pool, {}})};
     for (std::size_t i = 0; i < asks.size(); ++i) {
         claim.plan.push_back(find_window(asks[i].policy, asks[i].ask, draft));
         if (claim.plan.back()) {
@@ -144,58 +149,129 @@ Result<WindowMirror::Claim, StoreError> WindowMirror::claim(const PoolName& pool
     claim.horizon =
         claim.spare.size() < kSpare ? std::numeric_limits<WindowIndex>::max() : claim.spare.back();
     if (const auto failure = view.counts.failure()) {
-        claim.mirror_ = nullptr;  // What it claimed goes with the view.
-        pools_.erase(pool);
+        erase(pool);
+        lock.unlock();  // The claim is given up on the way out.
         return Unexpected{*failure};
     }
     return claim;
 }
 
-void WindowMirror::learn(const PoolName& pool, WindowIndex window, Places places) {
+void WindowMirror::learn(const Claim& claim, const std::map<WindowIndex, Places>& seen) {
     const std::lock_guard lock{mutex_};
-    if (const auto view = pools_.find(pool); view != pools_.end()) {
-        view->second->counts.set(window, places);
+    PoolView* view = view_of(*claim.open_);
+    if (view == nullptr) {
+        return;
+    }
+    view->changed = ++changes_;
+    for (const auto& [window, places] : seen) {
+        if (!claim.open_->overtaken.contains(window)) {
+            view->counts.set(window, places);
+        }
+    }
+}
+
+void WindowMirror::doubt(const Claim& claim) {
+    const std::lock_guard lock{mutex_};
+    if (!claim.open_->outlived) {
+        erase(claim.open_->pool);
     }
 }
 
 void WindowMirror::learn_room(const PoolName& pool, Instant window_start, Places places) {
     const std::lock_guard lock{mutex_};
-    const auto view = pools_.find(pool);
-    if (view == pools_.end()) {
+    const auto found = pools_.find(pool);
+    if (found == pools_.end()) {
         return;
     }
-    const WindowIndex window = WindowGrid{view->second->size}.index_of(window_start);
-    if (places < view->second->counts.held(window)) {
-        view->second->counts.set(window, places);
+    PoolView& view = *found->second;
+    view.changed = ++changes_;
+    const WindowIndex window = WindowGrid{view.size}.index_of(window_start);
+    for (OpenClaim& open : open_) {
+        if (open.pool == pool) {
+            open.overtaken.insert(window);
+        }
+    }
+    if (places < view.counts.held(window)) {
+        view.counts.set(window, places);
     }
 }
 
 void WindowMirror::forget(const PoolName& pool) {
     const std::lock_guard lock{mutex_};
-    pools_.erase(pool);
+    erase(pool);
 }
 
 void WindowMirror::forget_all() {
     const std::lock_guard lock{mutex_};
-    pools_.clear();
+    while (!pools_.empty()) {
+        erase(PoolName{pools_.begin()->first});
+    }
+}
+
+void WindowMirror::read_again(SteadyTime quiet_since) {
+    struct Quiet {
+        PoolName pool;
+        Duration size;
+        std::uint64_t changed;
+        std::vector<WindowRange> loaded;
+    };
+    std::vector<Quiet> quiet;
+    {
+        const std::lock_guard lock{mutex_};
+        for (const auto& [pool, view] : pools_) {
+            if (view->asked <= quiet_since && view->changed != view->read_changed) {
+                quiet.push_back({pool, view->size, view->changed, view->counts.loaded()});
+            }
+        }
+    }
+    for (const auto& [pool, size, changed, loaded] : quiet) {
+        PoolWindows counts{source_of_(pool, size)};
+        for (const WindowRange& range : loaded) {
+            counts.held(range.first);
+        }
+        const std::lock_guard lock{mutex_};
+        const auto view = pools_.find(pool);
+        // Whatever came in meanwhile may be newer: then there is another time.
+        if (view != pools_.end() && view->second->changed == changed && !counts.failure()) {
+            view->second->counts = std::move(counts);
+            view->second->read_changed = changed;
+        }
+    }
 }
 
 WindowMirror::PoolView& WindowMirror::view_of(const PoolName& pool, Duration window_size) {
     auto& view = pools_[pool];
     if (view == nullptr || view->size != window_size || view->counts.entries() > kEntriesMax) {
-        view =
-            std::make_unique<PoolView>(PoolView{window_size, PoolWindows{source_of_(pool, window_size)}, {}});
+        outlive(pool);
+        view = std::make_unique<PoolView>(PoolView{window_size, PoolWindows{source_of_(pool, window_size)}});
     }
     return *view;
 }
 
+WindowMirror::PoolView* WindowMirror::view_of(const OpenClaim& open) {
+    const auto view = pools_.find(open.pool);
+    return open.outlived || view == pools_.end() ? nullptr : view->second.get();
+}
+
+void WindowMirror::erase(const PoolName& pool) {
+    outlive(pool);
+    pools_.erase(pool);
+}
+
+void WindowMirror::outlive(const PoolName& pool) {
+    for (OpenClaim& open : open_) {
+        open.outlived = open.outlived || open.pool == pool;
+    }
+}
+
 void WindowMirror::release(const Claim& claim) {
     const std::lock_guard lock{mutex_};
-    if (const auto view = pools_.find(claim.pool_); view != pools_.end()) {
+    if (PoolView* view = view_of(*claim.open_)) {
         for (const WindowIndex window : claim.planned) {
-            view->second->claimed.erase(window);
+            view->claimed.erase(window);
         }
     }
+    open_.erase(claim.open_);
 }
 
 }  // namespace sluice::postgres

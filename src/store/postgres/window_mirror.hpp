@@ -1,10 +1,13 @@
 #pragma once
 
+#include <chrono>
+#include <list>
 #include <map>
 #include <memory>
 #include <mutex>
 #include <optional>
 #include <set>
+#include <unordered_set>
 #include <vector>
 
 #include "app/slots/pool_windows.hpp"
@@ -24,9 +27,20 @@ struct PlacedAsk {
 // A window that one worker of this node is about to lock is claimed: the others look further on instead of
 // meeting at it. A view that is forgotten while windows are claimed forgets the claims too; workers may then
 // meet, and the locks keep them apart.
+// A belief that is too low costs a look. One that is too high hides a window, so it must not last: what comes
+// in while a worker has its claim is newer than all that the worker saw, and stays; and when nobody has asked
+// for a while, all is read again.
 // Thread safety: all of it. The source is read under the lock.
 class WindowMirror {
+    // A claim that was not given up yet, and what came in since it was made.
+    struct OpenClaim {
+        PoolName pool;
+        std::unordered_set<WindowIndex> overtaken;
+        bool outlived = false;  // The view that it was made in is gone.
+    };
+
 public:
+    using SteadyTime = std::chrono::steady_clock::time_point;
     // Reads the counters of a pool as they are committed.
     using SourceOf = std::function<CountSource(const PoolName&, Duration window_size)>;
     explicit WindowMirror(SourceOf source_of);
@@ -50,10 +64,10 @@ public:
 
     private:
         friend class WindowMirror;
-        Claim(WindowMirror& mirror, PoolName pool) : mirror_{&mirror}, pool_{std::move(pool)} {}
+        Claim(WindowMirror& mirror, std::list<OpenClaim>::iterator open) : mirror_{&mirror}, open_{open} {}
 
-        WindowMirror* mirror_;
-        PoolName pool_;
+        WindowMirror* mirror_;  // Null after a move.
+        std::list<OpenClaim>::iterator open_;
     };
 
     // No window of `avoided` is claimed or spare.
@@ -61,23 +75,35 @@ public:
     Result<Claim, StoreError> claim(const PoolName& pool, std::span<const PlacedAsk> asks,
                                     const std::set<WindowIndex>& avoided);
 
-    // What a window was seen to hold.
-    void learn(const PoolName& pool, WindowIndex window, Places places);
+    // What windows were seen to hold since the claim was made. What came in meanwhile is newer.
+    void learn(const Claim& claim, const std::map<WindowIndex, Places>& seen);
+    // Nothing that the claim is made of had room: much has changed, and is read again when it is needed.
+    void doubt(const Claim& claim);
     // A window was seen to have room again. It may have been taken since.
     void learn_room(const PoolName& pool, Instant window_start, Places places);
     // Everything is read again when it is needed.
     void forget(const PoolName& pool);
     void forget_all();
+    // Reads again, without the lock, what pools are believed to hold that nobody has asked for since
+    // `quiet_since`. Once is enough for each time that they are quiet.
+    void read_again(SteadyTime quiet_since);
 
 private:
     struct PoolView;
 
+    // REQUIRES for all of these: mutex_ is held.
     PoolView& view_of(const PoolName& pool, Duration window_size);
+    PoolView* view_of(const OpenClaim& open);  // Null when it is gone.
+    void erase(const PoolName& pool);
+    void outlive(const PoolName& pool);
+
     void release(const Claim& claim);
 
     const SourceOf source_of_;
     std::mutex mutex_;
     std::map<PoolName, std::unique_ptr<PoolView>> pools_;  // Guarded by mutex_.
+    std::list<OpenClaim> open_;                            // Guarded by mutex_. As many as workers.
+    std::uint64_t changes_ = 0;                            // Guarded by mutex_. Of all views.
 };
 
 }  // namespace sluice::postgres
