@@ -110,6 +110,26 @@ TEST_P(AtomicBatch, StoresNothingWhenAnEventIsRepeatedWithAnotherBody) {
     EXPECT_EQ(stored(), "w x y");
 }
 
+// If it took a place in the first window, the heavy one would find none.
+TEST_P(AtomicBatch, AKnownEventTakesNoPlace) {
+    Node one = node();
+    must(one->put_config(looking_ahead(1, draft("a", 2, 1s))));
+    EXPECT_EQ(one.window_of("known", kNoon + 100s), 100);
+    EXPECT_EQ(one.window_of("second", kNoon + 1s), 1);
+    const AssignAll fitting{{at_noon("known"), at_noon("heavy", 2), at_noon("light")}};
+    AssignAll exceeding = fitting;
+    exceeding.events.push_back(at_noon("more"));
+
+    const AllOutcome refused = run_all(*one, exceeding);
+    const AllOutcome given = run_all(*one, fitting);
+
+    ASSERT_FALSE(refused);
+    EXPECT_EQ(refused.error().error.fault, SlotFault::Exhausted);
+    EXPECT_EQ(refused.error().event_id, event("more"));
+    ASSERT_TRUE(given) << given.error().error.detail;
+    EXPECT_THAT(counts(2), ElementsAre(2, 2));
+}
+
 TEST_P(AtomicBatch, StoresNothingOfTenThousandWhenOneIsLost) {
     constexpr std::size_t kEvents = 10'000;
     Node one{dsn(), {GetParam(), 100, 8000ms}};

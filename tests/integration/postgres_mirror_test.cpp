@@ -8,12 +8,10 @@ class Mirrors : public Interleaving {
 protected:
     // Waits until `node` has heard all that was said up to now: what is said last is a config change.
     static bool has_heard(Node& node, Node& teller) {
-        (void)node->active_config(config("signal"));
+        must(teller->put_config(draft("signal", 1, 1s)));
+        must(node->active_config(config("signal")));  // From now on it answers with this until it is told.
         const ConfigVersion newest = must(teller->put_config(draft("signal", 1, 1s)));
-        return eventually([&] {
-            const auto known = node->active_config(config("signal"));
-            return known && known->id == newest.id;
-        });
+        return eventually([&] { return must(node->active_config(config("signal"))).id == newest.id; });
     }
 };
 

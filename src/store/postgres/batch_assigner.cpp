@@ -243,8 +243,8 @@ Result<BatchAssigner::Next, Failure> BatchAssigner::attempt(Group group, Search&
     if (const auto followed = follow_up(group, *report); !followed) {
         return Unexpected{followed.error()};
     }
-    if (report->configs_changed) {
-        return Next::TryAgain;
+    if (report->configs_changed || report->knows_more) {
+        return Next::TryAgain;  // With what is known now, more may fit.
     }
     if (const auto refused = refuse_exhausted(group, search.completeness); !refused) {
         return Unexpected{refused.error()};

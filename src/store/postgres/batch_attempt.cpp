@@ -49,6 +49,7 @@ Result<AttemptReport, Failure> BatchAttempt::run(Connection& connection) {
     if (const auto answered = answer_known((*rows)[3], group_); !answered) {
         return Unexpected{answered.error()};
     }
+    report.knows_more = std::ranges::any_of(planned_, [](const Candidate* one) { return one->known; });
     std::size_t next = kStatementsPerGroup;
     for (auto& [pool, share] : shares_) {
         share.read((*rows)[next], (*rows)[next + 1]);
@@ -74,8 +75,10 @@ Result<AttemptReport, Failure> BatchAttempt::run(Connection& connection) {
 Result<void, Failure> BatchAttempt::claim_windows() {
     for (Candidate* candidate : group_) {
         const ConfigRef& config = candidate->config;
-        if (config != nullptr && candidate->command->ask.weight <= config->terms.max_per_window) {
+        if (config != nullptr && !candidate->known &&
+            candidate->command->ask.weight <= config->terms.max_per_window) {
             shares_[config->terms.pool].add(*candidate);
+            planned_.push_back(candidate);
         }
     }
     for (auto& [pool, share] : shares_) {
@@ -137,7 +140,9 @@ Result<void, Failure> BatchAttempt::answer_known(const Rows& slots, std::span<Ca
     }
     for (Candidate* candidate : asking) {
         const auto& command = *candidate->command;
-        if (const auto found = known.find(command.event_id.text()); found != known.end()) {
+        const auto found = known.find(command.event_id.text());
+        candidate->known = found != known.end();
+        if (candidate->known) {
             const auto& [slot, config_name] = found->second;
             const auto answer = sluice::answer_known(slot, config_name, command, setting_.bodies);
             answer ? grant(*candidate, *answer, config_name) : candidate->decide(answer);
@@ -163,7 +168,7 @@ void BatchAttempt::grant(Candidate& candidate, const Granted& granted, const Con
 }
 
 void BatchAttempt::place_new() {
-    for (Candidate* candidate : group_) {
+    for (Candidate* candidate : planned_) {
         if (candidate->outcome) {
             continue;
         }

@@ -47,6 +47,7 @@ private:
     Setting setting_;
     std::span<Candidate*> group_;
     std::map<PoolName, PoolShare> shares_;
+    std::vector<Candidate*> planned_;  // Whom places are planned for.
     std::vector<Candidate*> placed_;
 };
 

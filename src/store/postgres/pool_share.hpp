@@ -20,7 +20,8 @@ struct Candidate {
     ConfigRef config{};                        // Null: no such config.
     std::optional<SlotOutcome> outcome{};      // Empty: not decided yet.
     const AssignSlot* refused = nullptr;       // Whom a refusal is meant for: the command, or a repeat.
-    bool believed_full = false;                // No window within reach is believed to have room.
+    bool known = false;          // It had a slot when it was last looked for, so it takes no place.
+    bool believed_full = false;  // No window within reach is believed to have room.
 
     void decide(SlotOutcome decided) {
         refused = decided ? nullptr : command;
@@ -34,6 +35,7 @@ using BusyWindows = std::map<PoolName, std::set<WindowIndex>>;
 // What an attempt to place a group has found out beside its outcomes.
 struct AttemptReport {
     bool configs_changed = false;  // Nothing was decided: some config is not what it was taken for.
+    bool knows_more = false;       // Places were planned for events that turned out to have their slots.
     // Windows without a counter, and whether they were needed now.
     std::map<PoolName, std::vector<std::int64_t>> missing;
     bool needs_missing = false;
