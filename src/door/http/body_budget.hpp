@@ -1,44 +1,65 @@
 #pragma once
 
-#include <atomic>
+#include <chrono>
 #include <cstddef>
+#include <deque>
+#include <memory>
+#include <mutex>
+
+#include <boost/asio/awaitable.hpp>
+#include <boost/asio/steady_timer.hpp>
 
 namespace sluice::http {
 
-// Bounds the memory that bodies larger than usual may take together, over all connections.
+class BodyShare;
+
+// Bounds the memory that large bodies take together, over all connections. A body counts for what has arrived
+// of it: one that only announces much keeps nobody out. Where there is no room, bodies wait in line. One body
+// at a time may go beyond the bound, by no more than its own size: else some that are half read could wait
+// for each other for ever.
 // Thread safety: all of it.
 class BodyBudget {
 public:
     static constexpr std::size_t kBytesMax = 128 * 1024 * 1024;
 
-    bool take(std::size_t bytes) {
-        // Relaxed: only the sum matters, nothing is published through it.
-        if (taken_.fetch_add(bytes, std::memory_order_relaxed) + bytes <= kBytesMax) {
-            return true;
-        }
-        give_back(bytes);
-        return false;
-    }
-    void give_back(std::size_t bytes) { taken_.fetch_sub(bytes, std::memory_order_relaxed); }
+    explicit BodyBudget(std::size_t bytes_max = kBytesMax) : bytes_max_{bytes_max} {}
+
+    // From here on nobody in line is woken: the threads that would run them are about to go.
+    void close();
+    [[nodiscard]] std::size_t taken() const;
 
 private:
-    std::atomic<std::size_t> taken_ = 0;
+    friend class BodyShare;
+
+    bool grant(BodyShare& share);  // Under mutex_.
+    void serve_line();             // Under mutex_.
+
+    const std::size_t bytes_max_;
+    mutable std::mutex mutex_;
+    std::size_t taken_ = 0;        // Guarded by mutex_.
+    BodyShare* beyond_ = nullptr;  // Guarded by mutex_. The one that may go beyond the bound.
+    std::deque<BodyShare*> line_;  // Guarded by mutex_. Who waits, in order.
 };
 
-// A share of the budget, given back when its owner is done.
+// What one body has taken of the budget, given back when its owner is done.
+// Thread safety: none; belongs to the thread of its connection.
 class BodyShare {
 public:
-    BodyShare(BodyBudget& budget, std::size_t bytes)
-        : budget_{budget}, bytes_{budget.take(bytes) ? bytes : 0} {}
-    ~BodyShare() { budget_.give_back(bytes_); }
+    explicit BodyShare(BodyBudget& budget) : budget_{budget} {}
+    ~BodyShare();
     BodyShare(const BodyShare&) = delete;
     BodyShare& operator=(const BodyShare&) = delete;
 
-    [[nodiscard]] bool granted() const { return bytes_ > 0; }
+    // Has the body count for so many bytes in all. False when there was no room in time.
+    boost::asio::awaitable<bool> grow_to(std::size_t bytes, std::chrono::milliseconds patience);
 
 private:
+    friend class BodyBudget;
+
     BodyBudget& budget_;
-    std::size_t bytes_;
+    std::size_t bytes_ = 0;                             // Guarded by the budget's mutex, like the next.
+    std::size_t wanted_ = 0;                            // Equal to bytes_ unless it waits.
+    std::shared_ptr<boost::asio::steady_timer> alarm_;  // Ends its wait, early when it is cancelled.
 };
 
 }  // namespace sluice::http

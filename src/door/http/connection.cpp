@@ -15,7 +15,7 @@ constexpr std::size_t kBufferMax = kBodyBytesMax + 16 * 1024;
 constexpr std::size_t kKeptWhenIdle = 8 * 1024;
 constexpr std::chrono::seconds kWritePatience{30};
 constexpr std::chrono::seconds kLinger{1};
-constexpr std::size_t kLingerBytesMax = 1024 * 1024;
+constexpr std::size_t kLingerBytesMax = kBatchBytesMax;  // A refused batch may have been sent as a whole.
 
 }  // namespace
 

@@ -36,7 +36,7 @@ std::string date_line(std::time_t now) {
 
 class ServerImpl final : public Server {
 public:
-    ServerImpl(const ServerOptions& options, ServerWorld world) : shared_{options, std::move(world), {}} {
+    ServerImpl(const ServerOptions& options, ServerWorld world) : shared_{options, std::move(world)} {
         for (std::size_t i = 0; i < std::max<std::size_t>(1, options.io_threads); ++i) {
             threads_.push_back(std::make_unique<IoThread>());
         }
@@ -48,6 +48,7 @@ public:
             thread->io.stop();
         }
         runners_.clear();
+        shared_.large_bodies.close();
     }
 
     boost::system::error_code listen() {

@@ -22,6 +22,8 @@ struct ServerOptions {
     std::size_t connections_max = 20'000;
     std::chrono::seconds idle_timeout{60};     // Between two requests.
     std::chrono::seconds receive_timeout{10};  // For the headers, and for each piece of a body.
+    std::chrono::seconds body_timeout{60};     // For a body as a whole; not for the stream.
+    std::size_t body_rate_min = 1024;          // Bytes a second of a body, once receive_timeout has passed.
 };
 
 // What the door opens on. All of it outlives the server.

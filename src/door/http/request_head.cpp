@@ -117,6 +117,8 @@ std::optional<Problem> read_header_line(std::string_view line, RequestHead& head
             return Problem{501, "encoding_not_supported",
                            "The only transfer encoding spoken here is chunked."};
         }
+    } else if (equal_ignoring_case(name, "content-encoding")) {
+        head.encoded = head.encoded || !(value.empty() || equal_ignoring_case(value, "identity"));
     } else if (equal_ignoring_case(name, "host")) {
         ++counts.hosts;
     } else if (equal_ignoring_case(name, "expect")) {

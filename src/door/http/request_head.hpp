@@ -20,6 +20,7 @@ struct RequestHead {
     std::string_view target;
     std::optional<std::uint64_t> content_length;
     bool chunked = false;
+    bool encoded = false;  // By a Content-Encoding other than identity.
     bool http_1_0 = false;
     bool expects_continue = false;
 };

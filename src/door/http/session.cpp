@@ -4,6 +4,7 @@
 #include <boost/beast/http/parser.hpp>
 #include <boost/beast/http/string_body.hpp>
 
+#include "door/http/body_pace.hpp"
 #include "door/http/request_head.hpp"
 #include "door/http/response_text.hpp"
 #include "door/http/slot_stream.hpp"
@@ -21,6 +22,8 @@ using Parser = beast_http::request_parser<beast_http::string_body>;
 
 constexpr std::size_t kHeadPiece = 4 * 1024;
 constexpr std::size_t kBodyPiece = 64 * 1024;
+constexpr std::size_t kUncountedBytes = kBodyBytesMax + kHeadBytesMax;  // Any request may take so much.
+constexpr std::chrono::seconds kRoomPatience{30};
 
 Problem too_late() { return {408, "request_timeout", "The request did not arrive in time."}; }
 
@@ -72,17 +75,6 @@ private:
         if (std::holds_alternative<StreamSlots>(match.route->handler)) {
             co_return co_await stream_slots(connection_, *head, world_);
         }
-        if (head->content_length.value_or(0) > kBodyBytesMax ||
-            (head->chunked && match.route->body_max > kBodyBytesMax)) {
-            // The share is held while the body is: reading, parsing and answering.
-            const BodyShare share{world_.large_bodies, match.route->body_max};
-            if (!share.granted()) {
-                const Problem problem{503, "overloaded",
-                                      "Too many large requests are under way; try again shortly."};
-                co_return co_await refuse(*head, problem, match);
-            }
-            co_return co_await serve_with_body(*head, match);
-        }
         co_return co_await serve_with_body(*head, match);
     }
 
@@ -133,6 +125,10 @@ private:
                        ? Problem{404, "not_found", "There is nothing at this path."}
                        : Problem{405, "method_not_allowed", "This path does not take this method."};
         }
+        if (head.encoded && match.route->body != BodyKind::None) {
+            return Problem{415, "content_encoding_not_supported",
+                           "The body must be sent without Content-Encoding."};
+        }
         const bool lines = match.route->body == BodyKind::Lines;
         if (!lines && head.content_length.value_or(0) > match.route->body_max) {
             return Problem{413, "body_too_large",
@@ -154,7 +150,9 @@ private:
                 co_return false;
             }
         }
-        const std::optional<Problem> problem = co_await read_body(*parser);
+        // Held while the body is: reading, parsing and answering.
+        BodyShare share{world_.large_bodies};
+        const std::optional<Problem> problem = co_await read_body(*parser, share);
         if (problem) {
             co_await send_last(*problem);
             co_return false;
@@ -179,30 +177,62 @@ private:
 
     // Reads until the parser has the whole request. A problem is to be answered; an incomplete parser without
     // one means that the client is gone.
-    asio::awaitable<std::optional<Problem>> read_body(Parser& parser) {
+    asio::awaitable<std::optional<Problem>> read_body(Parser& parser, BodyShare& share) {
+        BodyPace pace{world_.options, std::chrono::steady_clock::now()};
+        std::size_t received = 0;
         for (;;) {
+            const bool roomy = co_await make_room(parser.get().body().size(), share, pace);
+            if (!roomy) {
+                co_return Problem{503, "overloaded",
+                                  "Too many large requests are under way; try again shortly."};
+            }
             boost::system::error_code error;
             const std::string_view bytes = connection_.unread();
             const std::size_t used = parser.put(asio::buffer(bytes.data(), bytes.size()), error);
             connection_.consume(used);
-            if (error == beast_http::error::body_limit) {
-                co_return Problem{413, "body_too_large", "The body is larger than this path takes."};
-            }
-            if (error && error != beast_http::error::need_more) {
-                co_return Problem{400, "malformed_request",
-                                  "The request cannot be read: " + error.message() + "."};
+            received += used;
+            if (auto problem = check_body(error)) {
+                co_return problem;
             }
             if (parser.is_done()) {
                 co_return std::nullopt;
             }
             if (error || connection_.unread().empty()) {
-                const bool got_more =
-                    co_await connection_.read_more(kBodyPiece, world_.options.receive_timeout);
+                const auto patience = pace.patience(received, std::chrono::steady_clock::now());
+                const bool got_more = co_await connection_.read_more(kBodyPiece, patience);
                 if (!got_more) {
                     co_return connection_.timed_out() ? std::optional{too_late()} : std::nullopt;
                 }
             }
         }
+    }
+
+    // Waits until there is memory for what has arrived, if it is much. The wait is not the sender's fault.
+    asio::awaitable<bool> make_room(std::size_t kept, BodyShare& share, BodyPace& pace) {
+        const std::size_t bytes = kept + connection_.unread().size();
+        if (bytes <= kUncountedBytes) {
+            co_return true;
+        }
+        const auto before = std::chrono::steady_clock::now();
+        const bool granted = co_await share.grow_to(bytes, kRoomPatience);
+        pace.excuse(std::chrono::steady_clock::now() - before);
+        co_return granted;
+    }
+
+    // What is wrong with a body after the parser has had all there is.
+    std::optional<Problem> check_body(boost::system::error_code error) const {
+        if (error == beast_http::error::body_limit) {
+            return Problem{413, "body_too_large", "The body is larger than this path takes."};
+        }
+        if (error && error != beast_http::error::need_more) {
+            return Problem{400, "malformed_request", "The request cannot be read: " + error.message() + "."};
+        }
+        // Of a body the parser leaves nothing: this is a line around it that has no end.
+        if (error && connection_.unread().size() > kHeadBytesMax) {
+            return Problem{431, "headers_too_large",
+                           "A chunk's extensions or the trailers are larger than 16 KiB."};
+        }
+        return std::nullopt;
     }
 
     asio::awaitable<Response> respond(const Parser::value_type& message, const RouteMatch& match) {
@@ -250,6 +280,8 @@ private:
         Response response = answer(problem);
         if (!match.allowed.empty()) {
             response.headers = "Allow: " + match.allowed + "\r\n";
+        } else if (problem.status == 415) {
+            response.headers = "Accept-Encoding: identity\r\n";
         }
         if (head.chunked || head.content_length.value_or(0) > 0 || head.http_1_0) {
             co_await send_last(response);

@@ -12,7 +12,7 @@ namespace sluice::http {
 struct SessionWorld {
     ServerOptions options;
     ServerWorld world;
-    BodyBudget large_bodies;
+    BodyBudget large_bodies{};
 };
 
 // Serves one client until it leaves, errs, or the server drains. Requests are answered one after the other,
