@@ -154,6 +154,43 @@ TEST_F(Connections, EndWhenTheServerDrainsAndRequestsUnderWayFinish) {
     EXPECT_THROW(RawHttp{port()}, std::runtime_error);
 }
 
+// What a page gets whose name was made to lead to this machine.
+TEST_F(Connections, OpenAdminPathsToThisMachinesOwnNamesOnly) {
+    const auto ask = [this](const std::string& method, const std::string& names) {
+        RawHttp http{port()};
+        http.send(method + "\r\n" + names + "\r\n\r\n");
+        return http.read().value();
+    };
+    const std::string read = "GET /admin/plans HTTP/1.1";
+    const std::string change = "POST /admin/rate-limit/cache/flush HTTP/1.1";
+
+    for (const char* names :
+         {"Host: localhost", "Host: LOCALHOST:8080", "Host: 127.0.0.1", "Host: 127.8.9.1:80",
+          "Host: [::1]:8080", "Host: [::ffff:127.0.0.1]", "Host: localhost\r\nOrigin: http://localhost:3000",
+          "Host: localhost\r\nOrigin: https://127.0.0.1"}) {
+        SCOPED_TRACE(names);
+        EXPECT_EQ(ask(read, names).status, 200);
+        EXPECT_EQ(ask(change, names).status, 200);
+    }
+    for (const char* names :
+         {"Host: evil.example", "Host: evil.example:8080", "Host: localhost.evil.example", "Host: 0.0.0.0",
+          "Host: 192.168.0.1", "Host: 127.0.0.1.evil.example", "Host: [::1", "Host: [::2]",
+          "Host: ", "Host: 127.1", "Host: localhost:8080:9", "Host: evil@localhost",
+          "Host: localhost\r\nOrigin: https://evil.example", "Host: localhost\r\nOrigin: null",
+          "Host: localhost\r\nOrigin: http://localhost.evil.example",
+          "Host: localhost\r\nOrigin: file://localhost"}) {
+        SCOPED_TRACE(names);
+        const auto refusal = ask(read, names);
+        EXPECT_EQ(refusal.status, 403);
+        EXPECT_EQ(refusal.code(), "foreign_host");
+        EXPECT_EQ(refusal.header("content-type"), "application/problem+json");
+        EXPECT_EQ(ask(change, names).status, 403);
+    }
+    EXPECT_EQ(ask("GET /admin/plans HTTP/1.0", "X: y").status, 403);
+    EXPECT_EQ(ask("GET /healthz HTTP/1.1", "Host: any.example").status, 200);
+    EXPECT_TRUE(log_.has("WARN Audit - 127.0.0.1 was refused: a foreign Host or Origin"));
+}
+
 TEST_F(ImpatientDoor, AnswersSlowHeadersWith408) {
     RawHttp http{port()};
 
@@ -234,7 +271,25 @@ TEST_F(GuardedDoor, StopsListeningToAnAddressThatKeepsGuessing) {
     }
 
     EXPECT_EQ(flush_with("Bearer another").status, 429);
-    EXPECT_EQ(flush_with("Bearer " + std::string{kToken}).status, 429);
+    EXPECT_EQ(flush_with("").status, 429);
+}
+
+TEST_F(GuardedDoor, LetsTheRightTokenPassHoweverManyWrongOnesCameFromThere) {
+    for (int i = 0; i < 30; ++i) {
+        EXPECT_NE(flush_with("Bearer guess" + std::to_string(i)).status, 200);
+    }
+
+    EXPECT_EQ(flush_with("Bearer " + std::string{kToken}).status, 200);
+    EXPECT_EQ(flush_with("Bearer guess").status, 429);
+}
+
+TEST_F(GuardedDoor, LetsTheRightTokenPassUnderAnyName) {
+    RawHttp http{port()};
+
+    http.send("GET /admin/plans HTTP/1.1\r\nHost: sluice.example\r\nOrigin: https://ops.example\r\n" +
+              ("Authorization: Bearer " + std::string{kToken}) + "\r\n\r\n");
+
+    EXPECT_EQ(http.read().value().status, 200);
 }
 
 TEST_F(GuardedDoor, KeepsItsTokenWhenANewOneCannotBeRead) {

@@ -137,7 +137,7 @@ std::string request_text(std::string_view method, std::string_view target, std::
     std::string text{method};
     text += ' ';
     text += target;
-    text += " HTTP/1.1\r\nHost: test\r\n";
+    text += " HTTP/1.1\r\nHost: localhost\r\n";
     text += headers;
     if (!body.empty() || method == "POST") {
         text += "Content-Length: ";

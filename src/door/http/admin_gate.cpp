@@ -66,32 +66,36 @@ Admission AdminGate::admit(std::string_view authorization, const std::string& ad
     const Digest given = digest_of(bearer_of(authorization));
     const std::lock_guard lock{mutex_};
     if (!token_) {
-        return Admission::Granted;
-    }
-    const auto known = failures_.find(address);
-    if (known != failures_.end()) {
-        auto& tries = known->second;
-        while (!tries.empty() && now - tries.front() > kMemory) {
-            tries.pop_front();
-        }
-        if (tries.size() >= kTriesPerMinute) {
-            return Admission::TooManyTries;
-        }
-        if (tries.empty()) {
-            failures_.erase(known);
-        }
+        return Admission::Unguarded;
     }
     if (CRYPTO_memcmp(given.data(), token_->data(), given.size()) == 0) {
         return Admission::Granted;
     }
-    if (authorization.empty()) {
-        return Admission::TokenMissing;  // Nothing was guessed.
+    const bool too_many = tried_too_often(address, now);
+    if (authorization.empty() || too_many) {
+        return too_many ? Admission::TooManyTries : Admission::TokenMissing;  // Nothing new was guessed.
     }
     if (failures_.size() >= kAddressesMax) {
         failures_.clear();  // A flood of addresses: forgetting is better than growing.
     }
     failures_[address].push_back(now);
     return Admission::TokenMissing;
+}
+
+bool AdminGate::tried_too_often(const std::string& address, SteadyTime now) {
+    const auto known = failures_.find(address);
+    if (known == failures_.end()) {
+        return false;
+    }
+    auto& tries = known->second;
+    while (!tries.empty() && now - tries.front() > kMemory) {
+        tries.pop_front();
+    }
+    if (tries.empty()) {
+        failures_.erase(known);
+        return false;
+    }
+    return tries.size() >= kTriesPerMinute;
 }
 
 }  // namespace sluice::http

@@ -14,13 +14,15 @@
 namespace sluice::http {
 
 enum class Admission {
-    Granted,
+    Granted,       // By the right token.
+    Unguarded,     // There is no token to ask for.
     TokenMissing,  // None was sent, or it is not the one: both look alike from outside.
-    TooManyTries,  // This address failed too often in the last minute.
+    TooManyTries,  // Not the one either, and this address failed too often in the last minute.
 };
 
-// Decides who may use the admin routes. Without a token everyone may: only a loopback listener may be run so.
-// The token is kept as its SHA-256 and compared in constant time.
+// Decides who may use the admin routes. Without a token everyone may who speaks to this machine by its own
+// name: only a loopback listener may be run so. The right token passes, however many wrong ones came from its
+// address. The token is kept as its SHA-256 and compared in constant time.
 // Thread safety: all of it.
 class AdminGate {
 public:
@@ -35,6 +37,9 @@ public:
 private:
     using Digest = std::array<unsigned char, 32>;
     using SteadyTime = std::chrono::steady_clock::time_point;
+
+    // Forgets what is long ago. REQUIRES: mutex_ is held.
+    bool tried_too_often(const std::string& address, SteadyTime now);
 
     mutable std::mutex mutex_;
     std::optional<Digest> token_;  // Guarded by mutex_.

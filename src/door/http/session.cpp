@@ -5,6 +5,7 @@
 #include <boost/beast/http/string_body.hpp>
 
 #include "door/http/body_pace.hpp"
+#include "door/http/local_name.hpp"
 #include "door/http/request_head.hpp"
 #include "door/http/response_text.hpp"
 #include "door/http/slot_stream.hpp"
@@ -245,7 +246,7 @@ private:
         Request request{message.target(), message.body(), match.capture, {}, &headers};
         if (route.access == Access::Admin) {
             request.remote = connection_.remote_address();
-            if (auto refusal = admit(message[beast_http::field::authorization], request.remote)) {
+            if (auto refusal = admit(headers, request.remote)) {
                 co_return *std::move(refusal);
             }
         }
@@ -261,9 +262,10 @@ private:
         }
     }
 
-    std::optional<Response> admit(std::string_view authorization, const std::string& remote) {
-        switch (world_.world.gate.admit(authorization, remote)) {
+    std::optional<Response> admit(const HeaderSource& headers, const std::string& remote) {
+        switch (world_.world.gate.admit(headers.find("Authorization"), remote)) {
             case Admission::Granted: return std::nullopt;
+            case Admission::Unguarded: return admit_locally(headers, remote);
             case Admission::TooManyTries:
                 return answer(
                     {429, "too_many_tries", "Too many wrong tokens from this address; wait a minute."}, 60);
@@ -273,6 +275,20 @@ private:
         Response response = answer({401, "token_required", "This path needs a bearer token."});
         response.headers = "WWW-Authenticate: Bearer realm=\"sluice\"\r\n";
         return response;
+    }
+
+    // Without a token a path is open because only this machine can reach it. A page in a browser on it can
+    // too, but then the browser tells whose page it is.
+    std::optional<Response> admit_locally(const HeaderSource& headers, const std::string& remote) {
+        const std::string_view origin = headers.find("Origin");
+        if (is_local_host(headers.find("Host")) && (origin.empty() || is_local_origin(origin))) {
+            return std::nullopt;
+        }
+        world_.world.log.write(LogLevel::Warn, "Audit", remote + " was refused: a foreign Host or Origin");
+        return answer(
+            {403, "foreign_host",
+             "Host and Origin must name localhost or a loopback address: without a token this path is "
+             "open to this machine only."});
     }
 
     // Refuses before the body is read. The connection goes on only when there is no body to skip.
