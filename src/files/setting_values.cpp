@@ -47,6 +47,19 @@ Result<std::size_t, std::string> number_setting(const std::string& text, NumberR
     return number;
 }
 
+Result<std::uint64_t, std::string> size_setting(const std::string& text) {
+    std::uint64_t number = 0;
+    const char* const end = text.data() + text.size();
+    const auto [read, error] = std::from_chars(text.data(), end, number);
+    const std::string_view unit{read, static_cast<std::size_t>(end - read)};
+    const int shift = unit.empty() ? 0 : unit == "KiB" ? 10 : unit == "MiB" ? 20 : unit == "GiB" ? 30 : -1;
+    constexpr std::uint64_t kMost = std::uint64_t{1} << 50U;
+    if (error != std::errc{} || shift < 0 || number > kMost >> static_cast<unsigned>(shift)) {
+        return Unexpected{"'" + text + "' is not a size like 64MiB, 2GiB or a number of bytes."};
+    }
+    return number << static_cast<unsigned>(shift);
+}
+
 Result<bool, std::string> truth_setting(const std::string& text) {
     if (text != "true" && text != "false") {
         return Unexpected{"'" + text + "' is none of: false, true."};

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <string>
 
 #include "base/result.hpp"
@@ -22,6 +23,9 @@ inline constexpr NumberRange kLimitKeysRange{1, std::size_t{1} << 31U};
 inline constexpr NumberRange kFailOpenTokensRange{1, 1'000'000'000'000};
 
 Result<std::size_t, std::string> number_setting(const std::string& text, NumberRange range);
+
+// `64MiB`, `2GiB`, `512KiB`, or a number of bytes.
+Result<std::uint64_t, std::string> size_setting(const std::string& text);
 
 // `true` or `false`.
 Result<bool, std::string> truth_setting(const std::string& text);

@@ -7,8 +7,6 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "store/rocks/rocks_slot_tables.hpp"
-
 namespace sluice {
 namespace {
 
@@ -69,8 +67,9 @@ bool holds_data(const std::string& path) {
     return fs::exists(fs::path{path} / "CURRENT", error);
 }
 
-Result<std::unique_ptr<SlotTables>, std::string> open_data_folder(const std::string& path) {
-    auto tables = open_rocks_slot_tables({.path = path});
+Result<std::unique_ptr<SlotTables>, std::string> open_data_folder(const RocksPlace& place) {
+    const std::string& path = place.path;
+    auto tables = open_rocks_slot_tables(place);
     if (tables) {
         return std::move(*tables);
     }

@@ -6,8 +6,8 @@
 
 #include <sys/types.h>
 
-#include "app/slots/slot_tables.hpp"
 #include "base/result.hpp"
+#include "store/rocks/rocks_slot_tables.hpp"
 
 namespace sluice {
 
@@ -22,6 +22,6 @@ std::optional<pid_t> holder_of(const std::string& path);
 bool holds_data(const std::string& path);
 
 // Opens the slots of the folder. Fails with one sentence.
-Result<std::unique_ptr<SlotTables>, std::string> open_data_folder(const std::string& path);
+Result<std::unique_ptr<SlotTables>, std::string> open_data_folder(const RocksPlace& place);
 
 }  // namespace sluice

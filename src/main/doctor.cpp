@@ -136,7 +136,7 @@ void check_data(const std::string& path, bool count_again, std::vector<Finding>&
              count_again ? "Stop that server, then count again." : ""});
         return;
     }
-    auto tables = open_data_folder(path);
+    auto tables = open_data_folder({.path = path});
     if (!tables) {
         findings.push_back({"data format", false, tables.error(),
                             "Use the version of Sluice that wrote the folder, or a newer one."});

@@ -89,6 +89,14 @@ std::string PrometheusMetrics::text(const OutsideFigures& outside) const {
         add_histogram(families, {"sluice_postgres_wait_seconds", "How long callers waited for a connection."},
                       pool_waits_, kNanosecond);
     }
+    if (outside.store_space) {
+        add_gauge(families, {"sluice_store_free_bytes", "Free space on the disk of the embedded store."},
+                  static_cast<double>(outside.store_space->free));
+        add_gauge(families, {"sluice_store_reserve_bytes", "Free space below which no new slot is taken."},
+                  static_cast<double>(outside.store_space->reserve));
+        add_gauge(families, {"sluice_store_full", "1 while new slots are refused for want of space."},
+                  outside.store_space->room() == StoreRoom::Enough ? 0 : 1);
+    }
     if (outside.plans) {
         limits_.collect(families, *outside.plans, outside.limit_keys);
     }

@@ -6,6 +6,7 @@
 #include <string>
 
 #include "app/slots/slot_observer.hpp"
+#include "app/slots/slot_tables.hpp"
 #include "main/limit_figures.hpp"
 #include "main/tally.hpp"
 #include "store/postgres/connection_pool.hpp"
@@ -17,6 +18,7 @@ struct OutsideFigures {
     std::uint64_t log_lines_dropped = 0;
     std::uint64_t http_connections = 0;
     std::optional<postgres::PoolFigures> pool{};  // Empty: there is none.
+    std::optional<StoreSpace> store_space{};      // Empty: the store is not on a disk of ours.
     std::shared_ptr<const PlanSet> plans{};       // Null: limits are not told.
     std::optional<MemoryLimitFigures> limit_keys{};
 };

@@ -145,7 +145,7 @@ private:
         // Acquire, with the release of listen(): a request may come before the server is ours.
         const http::Server* server = open_server_.load(std::memory_order_acquire);
         return metrics_.text({log_->lines_dropped(), server == nullptr ? 0 : server->connections_approx(),
-                              pool_figures(), plans_.current(),
+                              pool_figures(), store_.space ? store_.space() : std::nullopt, plans_.current(),
                               limit_store_.figures ? std::optional{limit_store_.figures()} : std::nullopt});
     }
 

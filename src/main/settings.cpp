@@ -174,6 +174,10 @@ public:
 
     Duration duration(std::string_view key) { return good(key, duration_setting(text(key))); }
 
+    std::optional<std::uint64_t> size(std::string_view key) {
+        return entries_.at(key).is_set ? std::optional{good(key, size_setting(text(key)))} : std::nullopt;
+    }
+
     // For what is off unless it is set to something.
     [[nodiscard]] bool is_off(std::string_view key) const {
         const SettingInForce& entry = entries_.at(key);
@@ -291,6 +295,7 @@ Result<Settings, std::string> check(const Entries& entries) {
         .listen = checking.host_port("listen"),
         .data = checking.path("data"),
         .store = checking.store(),
+        .embedded = {.reserve = checking.size("store.reserve")},
         .plans = checking.path("plans"),
         .token_file = checking.path("tokenFile"),
         .log_level = checking.choice<LogLevel>("logLevel", {{"debug", LogLevel::Debug},

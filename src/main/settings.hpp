@@ -23,6 +23,9 @@ struct Settings {
     HostPort listen;
     std::string data;
     StoreKind store;
+    struct Embedded {
+        std::optional<std::uint64_t> reserve;  // Bytes. Absent: by the size of the file system.
+    } embedded;
     std::string plans;       // File of plans. Empty: none.
     std::string token_file;  // Empty: none.
     LogLevel log_level;

@@ -44,11 +44,14 @@ std::string print_settings(const SettingsInForce& in_force) {
     for (const SettingInForce& entry : in_force.entries) {
         const std::string_view key = entry.spec->key;
         const std::size_t dot = key.find('.');
-        const std::string_view parent = dot == std::string_view::npos ? "" : key.substr(0, dot);
-        if (parent != group) {
+        // Under a key that has a value itself, like `store`, nothing can be nested: the whole key then stands
+        // in the line.
+        const bool nested = dot != std::string_view::npos && find_setting(key.substr(0, dot)) == nullptr;
+        const std::string_view parent = nested ? key.substr(0, dot) : "";
+        if (parent != group && !parent.empty()) {
             text += std::string{parent} + ":\n";
-            group = parent;
         }
+        group = parent;
         std::string line = parent.empty() ? "" : "  ";
         if (!entry.is_set) {
             line += "# ";

@@ -37,6 +37,10 @@ constexpr std::array kTable{
                 {"debug", "info", "warn", "error"}},
     SettingSpec{
         "logFormat", "text", "FORMAT", "text or json", kAll, Support::Built, Secrecy::Open, {"text", "json"}},
+    SettingSpec{"store.reserve", "", "SIZE",
+                "Free space, like 64MiB, below which the embedded store takes no new slots; by default the "
+                "larger of 64MiB and 2 % of the file system",
+                kNoFlag},
     SettingSpec{"slots.defaultConfig", "default", "NAME", "Config of requests that name none", kNoFlag},
     SettingSpec{"slots.configCacheTtl", "PT5S", "DURATION", "How long a config may be used without a look",
                 kNoFlag},

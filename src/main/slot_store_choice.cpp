@@ -47,12 +47,16 @@ Result<OpenSlotStore, std::string> open_embedded(const Settings& settings, Ledge
     if (const auto prepared = prepare_data_folder(settings.data); !prepared) {
         return Unexpected{prepared.error()};
     }
-    auto tables = open_data_folder(settings.data);
+    auto tables =
+        open_data_folder({.path = settings.data, .log = &world.log, .reserve = settings.embedded.reserve});
     if (!tables) {
         return Unexpected{tables.error()};
     }
-    return OpenSlotStore{make_slot_ledger(std::move(*tables), ledger_options(settings), world),
-                         "store embedded in " + settings.data};
+    OpenSlotStore opened;
+    opened.space = [&disk = **tables] { return disk.space(); };
+    opened.slots = make_slot_ledger(std::move(*tables), ledger_options(settings), world);
+    opened.described = "store embedded in " + settings.data;
+    return opened;
 }
 
 }  // namespace

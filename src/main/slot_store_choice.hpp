@@ -16,6 +16,7 @@ struct OpenSlotStore {
     std::string described;    // For the line that says the server is ready; no password.
     std::size_t workers = 1;  // How many batches it serves best at once.
     std::function<postgres::PoolFigures()> pool_figures{};  // Empty: it has no connections.
+    std::function<std::optional<StoreSpace>()> space{};     // Empty: it is not on a disk of ours.
 };
 
 // Fails with one sentence. Everything passed outlives the store.

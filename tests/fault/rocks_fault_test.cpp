@@ -18,13 +18,14 @@ namespace {
 using testing::IsEmpty;
 
 constexpr Duration kRecoveryPause{200};
+constexpr std::uint64_t kReserve = 1'000'000;
 
 // A ledger on files that fail, with the folder it stands in.
 class Machine {
 public:
     // False when the files do not let it start.
     bool start() {
-        auto opened = open_rocks_slot_tables({"/disk/data", files.env()});
+        auto opened = open_rocks_slot_tables({.path = "/disk/data", .env = files.env(), .reserve = kReserve});
         if (!opened) {
             return false;
         }
@@ -87,6 +88,45 @@ TEST_P(RocksUnderFaults, LosesNothingAndRecoversWhicheverCallFails) {
         }
     }
     EXPECT_GT(nth, 10U) << "hardly any call was broken";
+}
+
+// Opening writes too, and so does closing: no failure there ends the process or loses anything.
+TEST_P(RocksUnderFaults, SurvivesFaultsWhileItOpensAndCloses) {
+    std::size_t nth = 1;
+    for (;; ++nth) {
+        SCOPED_TRACE("call " + std::to_string(nth) + " fails");
+        Machine machine;
+        ASSERT_TRUE(machine.start());
+        StubbornWorkload workload;
+        workload.run_until_failure(*machine.ledger);
+        machine.stop();
+        FileFault fault = GetParam().fault;
+        fault.nth = nth;
+        machine.files.arm(fault);
+
+        machine.start();
+        machine.stop();
+        const bool fired = machine.files.fired() > 0;
+        machine.files.heal();
+
+        ASSERT_TRUE(machine.start());
+        expect_sound(machine, workload);
+        if (!fired || HasFailure()) {
+            break;
+        }
+    }
+    EXPECT_GT(nth, 5U) << "hardly any call was broken";
+}
+
+// The next write after a failure must not be RocksDB's own log telling of it.
+TEST(RocksDataFolder, HoldsNoLogThatRocksDbWritesItself) {
+    Machine machine;
+    ASSERT_TRUE(machine.start());
+    std::vector<std::string> names;
+
+    ASSERT_TRUE(machine.files.env()->GetChildren("/disk/data", &names).ok());
+
+    EXPECT_THAT(names, testing::Not(testing::Contains(testing::StartsWith("LOG"))));
 }
 
 INSTANTIATE_TEST_SUITE_P(
@@ -163,6 +203,75 @@ TEST(RocksDataFolder, IsItselfSafeFromThePowerWhenItIsNew) {
 
     EXPECT_TRUE(machine.files.synced_folder("/disk/data"));
     EXPECT_TRUE(machine.files.synced_folder("/disk"));
+}
+
+class RocksOnANearlyFullDisk : public testing::Test {
+protected:
+    void SetUp() override {
+        ASSERT_TRUE(machine_.start());
+        ASSERT_TRUE(machine_.ledger->put_config(draft("a", 5, 1s)));
+        ASSERT_TRUE(run_one(*machine_.ledger, assign("known", "a", SlotAsk{kNoon})));
+        ASSERT_TRUE(run_one(*machine_.ledger, assign("other", "a", SlotAsk{kNoon})));
+    }
+    SlotFault fault_of(const SlotCommand& command) {
+        const auto outcome = run_one(*machine_.ledger, command);
+        EXPECT_FALSE(outcome);
+        return outcome.error().fault;
+    }
+
+    Machine machine_;
+};
+
+TEST_F(RocksOnANearlyFullDisk, TakesNoNewSlotsButAnswersAndCancelsKnownOnes) {
+    machine_.files.set_free_space(kReserve - 1);
+
+    EXPECT_TRUE(machine_.ledger->full());
+    EXPECT_EQ(fault_of(assign("new", "a", SlotAsk{kNoon})), SlotFault::StoreFull);
+    EXPECT_EQ(fault_of(MoveSlot{event("known"), kNoon + 1h}), SlotFault::StoreFull);
+    EXPECT_TRUE(run_one(*machine_.ledger, assign("known", "a", SlotAsk{kNoon}))->repeated);
+    EXPECT_TRUE(machine_.ledger->find(event("known")));
+    EXPECT_TRUE(machine_.ledger->quote({{}, config("a"), SlotAsk{kNoon}}));
+    EXPECT_TRUE(run_one(*machine_.ledger, CancelSlot{event("known")}));
+    EXPECT_EQ(fault_of(assign("new", "none", SlotAsk{kNoon})), SlotFault::UnknownConfig);
+}
+
+TEST_F(RocksOnANearlyFullDisk, WritesNothingWhenHardlyAnythingIsLeft) {
+    machine_.files.set_free_space(kReserve / 4 - 1);
+    machine_.files.arm({FileCall::Append, 1, Lasting::UntilHealed, true});
+
+    EXPECT_EQ(fault_of(CancelSlot{event("known")}), SlotFault::StoreFull);
+    EXPECT_EQ(machine_.ledger->put_config(draft("a", 6, 1s)).error().fault, SlotFault::StoreFull);
+    EXPECT_TRUE(machine_.ledger->find(event("known")));
+    EXPECT_TRUE(machine_.ledger->available());
+    EXPECT_EQ(machine_.files.fired(), 0U);
+}
+
+TEST_F(RocksOnANearlyFullDisk, GoesOnByItselfWhenThereIsRoomAgain) {
+    machine_.files.set_free_space(0);
+    EXPECT_EQ(fault_of(assign("new", "a", SlotAsk{kNoon})), SlotFault::StoreFull);
+
+    machine_.files.set_free_space(kReserve);
+
+    EXPECT_FALSE(machine_.ledger->full());
+    EXPECT_TRUE(run_one(*machine_.ledger, assign("new", "a", SlotAsk{kNoon})));
+    EXPECT_EQ(machine_.log.count_starting("ERROR SlotLedger - The disk is nearly full"), 1U);
+}
+
+// Somebody was faster with the last bytes: the write failed, and the store cannot be opened again without
+// room. What is stored can be read all the same.
+TEST_F(RocksOnANearlyFullDisk, CanStillBeReadAfterAWriteThatFoundNoRoom) {
+    machine_.files.arm({FileCall::Append, 1, Lasting::UntilHealed, true});
+    EXPECT_EQ(fault_of(assign("new", "a", SlotAsk{kNoon})), SlotFault::Unavailable);
+    machine_.files.set_free_space(0);
+    machine_.clock.advance(kRecoveryPause);
+
+    EXPECT_FALSE(machine_.ledger->available());
+    EXPECT_TRUE(machine_.ledger->find(event("known")));
+
+    machine_.files.heal();
+    machine_.files.set_free_space(kReserve);
+    machine_.clock.advance(kRecoveryPause);
+    EXPECT_TRUE(run_one(*machine_.ledger, assign("new", "a", SlotAsk{kNoon})));
 }
 
 }  // namespace

@@ -58,6 +58,10 @@ public:
         return synced_folders_.contains(path);
     }
     void lose_power(std::uint64_t seed);
+    void set_free_space(std::uint64_t bytes) {
+        const std::lock_guard lock{mutex_};
+        free_ = bytes;
+    }
 
     // --- Called by open files.
     // Whether the call may be made.
@@ -105,6 +109,17 @@ public:
     IOStatus RenameFile(const std::string& from, const std::string& to, const IOOptions& options,
                         IODebugContext* debug) override;
     IOStatus DeleteFile(const std::string& path, const IOOptions& options, IODebugContext* debug) override;
+    // A log that RocksDB writes itself goes through the same faults.
+    IOStatus NewLogger(const std::string& path, const IOOptions& options,
+                       std::shared_ptr<rocksdb::Logger>* result, IODebugContext* debug) override {
+        return FileSystem::NewLogger(path, options, result, debug);
+    }
+    IOStatus GetFreeSpace(const std::string&, const IOOptions&, std::uint64_t* free,
+                          IODebugContext*) override {
+        const std::lock_guard lock{mutex_};
+        *free = free_;
+        return IOStatus::OK();
+    }
     // Nothing here may write past the counting: RocksDB does not need these for slots.
     IOStatus ReopenWritableFile(const std::string&, const FileOptions&,
                                 std::unique_ptr<rocksdb::FSWritableFile>*, IODebugContext*) override {
@@ -130,6 +145,7 @@ private:
     std::size_t fired_ = 0;
     std::map<std::string, FileState> states_;
     std::set<std::string> synced_folders_;
+    std::uint64_t free_ = std::uint64_t{1} << 40U;
 };
 
 namespace {
@@ -295,5 +311,6 @@ void FaultyFiles::heal() { files_->heal(); }
 std::size_t FaultyFiles::fired() const { return files_->fired(); }
 bool FaultyFiles::synced_folder(const std::string& path) const { return files_->synced_folder(path); }
 void FaultyFiles::lose_power(std::uint64_t seed) { files_->lose_power(seed); }
+void FaultyFiles::set_free_space(std::uint64_t bytes) { files_->set_free_space(bytes); }
 
 }  // namespace sluice::test

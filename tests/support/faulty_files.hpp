@@ -42,6 +42,9 @@ public:
     // REQUIRES: no database is open on these files.
     void lose_power(std::uint64_t seed);
 
+    // What the disk says is free; plenty at first. Nothing else changes by it.
+    void set_free_space(std::uint64_t bytes);
+
 private:
     class Files;
     std::shared_ptr<Files> files_;

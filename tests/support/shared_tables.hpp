@@ -27,6 +27,7 @@ public:
     }
     Result<void, StoreError> commit(const SlotChanges& changes) override { return tables_->commit(changes); }
     Result<void, StoreError> reopen() override { return tables_->reopen(); }
+    [[nodiscard]] std::optional<StoreSpace> space() const override { return tables_->space(); }
 
 private:
     std::shared_ptr<SlotTables> tables_;

@@ -245,7 +245,9 @@ TEST(PrintedSettings, AreASettingsFileThatSaysTheSame) {
     const TempFolder folder;
     const auto loaded =
         load_settings({{"listen", "[::1]:80"}, {"data", "a\"b\\c #d"}, {"token-file", "null"}},
-                      {{"SLUICE_SLOTS_DEFAULT_CONFIG", "- \xC3\xA4: x"}});
+                      {{"SLUICE_SLOTS_DEFAULT_CONFIG", "- \xC3\xA4: x"},
+                       {"SLUICE_STORE_RESERVE", "3MiB"},
+                       {"SLUICE_REDIS", "127.0.0.1:6379"}});
     ASSERT_TRUE(loaded);
 
     const Settings again = must_load({{"config", write_file(folder, print_settings(*loaded))}});
@@ -254,6 +256,19 @@ TEST(PrintedSettings, AreASettingsFileThatSaysTheSame) {
     EXPECT_EQ(again.data, loaded->settings.data);
     EXPECT_EQ(again.token_file, "null");
     EXPECT_EQ(again.default_config, loaded->settings.default_config);
+    EXPECT_EQ(again.embedded.reserve, std::uint64_t{3} << 20U);
+    EXPECT_EQ(again.redis.address, "127.0.0.1:6379");
+}
+
+TEST(Settings, ReadSizes) {
+    EXPECT_EQ(must_load({}).embedded.reserve, std::nullopt);
+    EXPECT_EQ(must_load({}, {{"SLUICE_STORE_RESERVE", "2GiB"}}).embedded.reserve, std::uint64_t{2} << 30U);
+    EXPECT_EQ(must_load({}, {{"SLUICE_STORE_RESERVE", "0"}}).embedded.reserve, 0U);
+    for (const char* const bad : {"", "-1", "64MB", "1.5GiB", "64 MiB", "99999999GiB"}) {
+        EXPECT_THAT(error_of_file("store.reserve: \"" + std::string{bad} + "\"\n"),
+                    HasSubstr("is not a size"))
+            << bad;
+    }
 }
 
 TEST(PrintedSettings, MaskPasswords) {

@@ -40,6 +40,9 @@ SlotReply CommandRunner::run_one(const CancelSlot& command) {
     if (draft.slot->state == SlotState::Cancelled) {
         return SlotOutcome{Granted{*draft.slot, true}};
     }
+    if (terms_.room == StoreRoom::None) {
+        return SlotOutcome{Unexpected{store_full()}};
+    }
     give_back(*draft.slot);
     Slot next = *draft.slot;
     next.state = SlotState::Cancelled;
@@ -57,6 +60,10 @@ SlotReply CommandRunner::run_one(const MoveSlot& command) {
     }
     if (draft.slot->requested == command.requested) {
         return SlotOutcome{Granted{*draft.slot, true}};  // A repeated move stays where it is.
+    }
+    // An event is cancelled once but may be moved for ever: moves would use up what is kept for cancels.
+    if (terms_.room != StoreRoom::Enough) {
+        return SlotOutcome{Unexpected{store_full()}};
     }
     const Slot before = *draft.slot;
     const ConfigRef config = state_.active(state_.book.version(before.config_id).terms.name);
@@ -76,11 +83,14 @@ SlotOutcome CommandRunner::assign(const AssignSlot& command) {
     EventDraft& draft = group_.draft(command.event_id);
     if (draft.slot) {
         const ConfigName& config = state_.book.version(draft.slot->config_id).terms.name;
-        return answer_known(*draft.slot, config, command, bodies_);
+        return answer_known(*draft.slot, config, command, terms_.bodies);
     }
     const ConfigRef config = state_.active(command.config_name);
     if (config == nullptr) {
         return Unexpected{unknown_config(command.config_name)};
+    }
+    if (terms_.room != StoreRoom::Enough) {
+        return Unexpected{store_full()};
     }
     auto placed = take_place(command.event_id, *config, command.ask);
     if (placed) {
@@ -108,7 +118,7 @@ SlotOutcome CommandRunner::take_place(const EventId& event_id, const ConfigVersi
     windows.add(placement->window, ask.weight);
     group_.touch(pool.id, placement->window);
     return Granted{Slot{event_id, config.id, ask.requested, policy.grid.start_of(placement->window),
-                        placement->scheduled, ask.weight, ask.max_delay, SlotState::Assigned, 0, now_},
+                        placement->scheduled, ask.weight, ask.max_delay, SlotState::Assigned, 0, terms_.now},
                    false, placement->window - policy.grid.index_of(ask.requested)};
 }
 
@@ -142,7 +152,7 @@ void CommandRunner::undo(const std::vector<Granted>& granted) {
 
 void CommandRunner::replace(EventDraft& draft, Slot next) const {
     next.revision = draft.slot->revision + 1;
-    next.since = now_;
+    next.since = terms_.now;
     draft.past.push_back(std::move(*draft.slot));
     draft.slot = std::move(next);
     draft.changed = true;

@@ -7,12 +7,19 @@
 
 namespace sluice {
 
+// What holds for a whole group of commands.
+struct GroupTerms {
+    Bodies bodies;
+    StoreRoom room;
+    Instant now;  // All of a group happens at one instant.
+};
+
 // Runs the commands of one group, one after the other, on the counts in memory. What they change is noted in
 // the group, to be stored at once; when counts could not be read (LedgerState::failure) none of it may be.
 class CommandRunner {
 public:
-    CommandRunner(LedgerState& state, CommandGroup& group, Bodies bodies, Instant now)
-        : state_{state}, group_{group}, bodies_{bodies}, now_{now} {}
+    CommandRunner(LedgerState& state, CommandGroup& group, GroupTerms terms)
+        : state_{state}, group_{group}, terms_{terms} {}
 
     SlotReply run(const SlotCommand& command);
 
@@ -39,8 +46,7 @@ private:
 
     LedgerState& state_;
     CommandGroup& group_;
-    const Bodies bodies_;
-    const Instant now_;  // All of a group happens at one instant.
+    const GroupTerms terms_;
 };
 
 }  // namespace sluice

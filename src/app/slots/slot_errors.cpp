@@ -8,6 +8,13 @@ SlotError store_unavailable() {
     return {SlotFault::Unavailable, "The store cannot be written now; it recovers by itself."};
 }
 
+SlotError store_full() {
+    return {
+        SlotFault::StoreFull,
+        "The disk of the store is nearly full and nothing was stored; free some space or add some, it then "
+        "goes on by itself."};
+}
+
 SlotError unknown_config(const ConfigName& name) {
     return {SlotFault::UnknownConfig, "There is no config named '" + name.text() + "'."};
 }

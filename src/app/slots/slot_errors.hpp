@@ -6,6 +6,7 @@
 namespace sluice {
 
 SlotError store_unavailable();
+SlotError store_full();
 SlotError unknown_config(const ConfigName& name);
 SlotError unknown_event(const EventId& id);
 SlotError event_cancelled(const EventId& id);

@@ -38,7 +38,7 @@ public:
             fail(group.error());
             return refuse_all(commands);
         }
-        CommandRunner runner{state_, *group, bodies_, world_.clock.now()};
+        CommandRunner runner{state_, *group, {bodies_, look_for_room(), world_.clock.now()}};
         std::vector<SlotReply> replies;
         replies.reserve(commands.size());
         for (const SlotCommand& command : commands) {
@@ -134,6 +134,9 @@ public:
         if (!recovered()) {
             return Unexpected{store_unavailable()};
         }
+        if (look_for_room() == StoreRoom::None) {
+            return Unexpected{store_full()};
+        }
         auto proposal = state_.book.propose(draft, world_.clock.now());
         if (!proposal) {
             return Unexpected{std::move(proposal).error()};
@@ -201,7 +204,29 @@ public:
         return true;
     }
 
+    bool full() override { return tables_->room() != StoreRoom::Enough; }
+
 private:
+    // What may be written now. Tells the log when that changes.
+    StoreRoom look_for_room() {
+        const auto space = tables_->space();
+        const StoreRoom room = space ? space->room() : StoreRoom::Enough;
+        if (room == room_) {
+            return room;
+        }
+        room_ = room;
+        if (room == StoreRoom::Enough) {
+            world_.log.write(LogLevel::Info, kComponent, "The disk has room again, assigning goes on");
+            return room;
+        }
+        world_.log.write(LogLevel::Error, kComponent,
+                         "The disk is nearly full, " +
+                             std::string{room == StoreRoom::None ? "nothing is written" : "assigning stops"} +
+                             ": " + std::to_string(space->free) + " bytes are free, the reserve is " +
+                             std::to_string(space->reserve));
+        return room;
+    }
+
     // Counts the slots of a pool again, in windows of another size. Refused while some lie in the future.
     std::optional<SlotError> recut(const Pool& from, const Pool& to, SlotChanges& changes) {
         const Instant now = world_.clock.now();
@@ -345,6 +370,7 @@ private:
     std::mutex mutex_;  // Guards everything below.
     LedgerState state_;
     bool book_loaded_ = false;
+    StoreRoom room_ = StoreRoom::Enough;  // When it was last looked at.
     Instant next_attempt_{};
 };
 

@@ -20,6 +20,7 @@ enum class SlotFault {
     Contended,        // Others held the windows for too long; trying again may help.
     Overloaded,       // Too much is waiting.
     Unavailable,      // The store cannot answer now.
+    StoreFull,        // The store's disk has no room for it; nothing was stored.
     WindowSizeInUse,  // The pool has slots in the future, cut by another window size.
     PoolWindowSize,   // Another config of the pool has another window size.
     RangeTooLarge,
@@ -126,6 +127,8 @@ public:
 
     // False while slots cannot be assigned. Asking is also a nudge to recover.
     [[nodiscard]] virtual bool available() = 0;
+    // True while new slots are refused because the disk is nearly full.
+    [[nodiscard]] virtual bool full() { return false; }
 };
 
 }  // namespace sluice

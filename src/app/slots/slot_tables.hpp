@@ -1,6 +1,7 @@
 #pragma once
 
 #include <functional>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -44,6 +45,27 @@ struct SlotChanges {
     }
 };
 
+// What a store may still take.
+enum class StoreRoom {
+    Enough,
+    Scarce,  // No new slots; those that are there may still be given back.
+    None,    // Nothing at all: a write could fail half way.
+};
+
+// The room on the disk of a store.
+struct StoreSpace {
+    std::uint64_t free = 0;     // Bytes.
+    std::uint64_t reserve = 0;  // What is kept for cancels, and for the store's own housekeeping.
+
+    [[nodiscard]] StoreRoom room() const {
+        constexpr std::uint64_t kShareForCancels = 4;
+        if (free >= reserve) {
+            return StoreRoom::Enough;
+        }
+        return free >= reserve / kShareForCancels ? StoreRoom::Scarce : StoreRoom::None;
+    }
+};
+
 struct ConfigTables {
     std::vector<ConfigVersion> configs;
     std::vector<Pool> pools;
@@ -71,6 +93,13 @@ public:
     virtual Result<void, StoreError> commit(const SlotChanges& changes) = 0;
     // Starts over from what is durable.
     virtual Result<void, StoreError> reopen() = 0;
+
+    // How much room there is now; cheap enough to ask before every commit. Empty: nobody can tell.
+    [[nodiscard]] virtual std::optional<StoreSpace> space() const { return std::nullopt; }
+    [[nodiscard]] StoreRoom room() const {
+        const auto now = space();
+        return now ? now->room() : StoreRoom::Enough;
+    }
 };
 
 }  // namespace sluice

@@ -86,16 +86,21 @@ Response health_live(const ServerWorld& /*world*/, const Request& /*request*/) {
 }
 
 Answer health_ready(const ServerWorld& world, const Request& /*request*/) {
-    const auto query = [](SlotStore& store) -> Result<bool, SlotError> { return store.available(); };
-    const auto available = co_await ask(world.slots, query);
-    if (available && *available) {
+    // What is wrong with slots; empty when nothing is.
+    const auto query = [](SlotStore& store) -> Result<std::string_view, SlotError> {
+        const bool available = store.available();
+        return std::string_view{store.full() ? "store_full" : available ? "" : "unavailable"};
+    };
+    const auto slots_trouble = co_await ask(world.slots, query);
+    if (slots_trouble && slots_trouble->empty()) {
         const std::string_view trouble = limits_trouble(world);
         co_return answer_json(trouble.empty() ? R"({"status":"ok","slots":"ok","limits":"ok"})"
                                               : R"({"status":"degraded","slots":"ok","limits":")" +
                                                     std::string{trouble} + R"("})");
     }
-    co_return Response{503, "application/json", R"({"status":"down","slots":"unavailable"})",
-                       "Retry-After: 1\r\n"};
+    const std::string_view named = slots_trouble ? *slots_trouble : "unavailable";
+    co_return Response{503, "application/json",
+                       R"({"status":"down","slots":")" + std::string{named} + R"("})", "Retry-After: 1\r\n"};
 }
 
 Response metrics(const ServerWorld& world, const Request& /*request*/) {

@@ -21,6 +21,7 @@ Kind kind_of(SlotFault fault) {
         case SlotFault::Contended: return {503, "contended"};
         case SlotFault::Overloaded: return {503, "overloaded"};
         case SlotFault::Unavailable: return {503, "store_unavailable"};
+        case SlotFault::StoreFull: return {503, "store_full"};
         case SlotFault::WindowSizeInUse: return {409, "window_size_in_use"};
         case SlotFault::PoolWindowSize: return {409, "pool_window_size"};
         case SlotFault::RangeTooLarge: return {400, "range_too_large"};

@@ -93,7 +93,8 @@ Answer assign_all(const ServerWorld& world, Batch& batch) {
     if (!outcome) {
         Problem problem = to_problem(outcome.error().error);
         // What helps later or elsewhere keeps its own status; the rest is a conflict within the batch.
-        const bool retryable = problem.code == "overloaded" || problem.code == "store_unavailable";
+        const bool retryable = problem.code == "overloaded" || problem.code == "store_unavailable" ||
+                               problem.code == "store_full";
         problem.status = retryable ? problem.status : 409;
         problem.detail = "Nothing was assigned: event '" + outcome.error().event_id.text() +
                          "' failed first. " + problem.detail;

@@ -9,6 +9,7 @@
 #include <rocksdb/table.h>
 
 #include "base/bytes.hpp"
+#include "store/rocks/rocks_log.hpp"
 #include "store/rocks/slot_codec.hpp"
 
 namespace sluice::rocks {
@@ -44,11 +45,8 @@ rocksdb::DBOptions database_options(const RocksPlace& place) {
     options.max_background_jobs = 2;
     options.bytes_per_sync = kMiB;  // A large file that is written at once would hold up the synced writes.
     options.skip_stats_update_on_db_open = true;
-    options.keep_log_file_num = 4;
-    options.max_log_file_size = 4 * kMiB;
-    if (place.env != nullptr) {
-        options.env = place.env;
-    }
+    options.info_log = make_rocks_log(place.log);
+    options.env = env_of(place);
     return options;
 }
 
@@ -59,17 +57,21 @@ rocksdb::Status sync_parent(const RocksPlace& place) {
     if (!folder.has_filename()) {
         folder = folder.parent_path();  // "data/" names the same folder as "data".
     }
-    rocksdb::Env* env = place.env != nullptr ? place.env : rocksdb::Env::Default();
     std::unique_ptr<rocksdb::Directory> parent;
     // Whoever may not open it has not made the folder either.
-    const auto opened = env->NewDirectory(folder.parent_path().string(), &parent);
+    const auto opened = env_of(place)->NewDirectory(folder.parent_path().string(), &parent);
     return opened.ok() ? parent->Fsync() : rocksdb::Status::OK();
 }
 
 }  // namespace
 
+rocksdb::Env* env_of(const RocksPlace& place) {
+    return place.env != nullptr ? place.env : rocksdb::Env::Default();
+}
+
 StoreError to_error(const char* action, const rocksdb::Status& status) {
-    return {std::string{action} + ": " + status.ToString()};
+    const char* const advice = status.IsNoSpace() ? "; free some space, nothing is lost" : "";
+    return {std::string{action} + ": " + status.ToString() + advice};
 }
 
 Result<std::shared_ptr<Database>, StoreError> Database::open(const RocksPlace& place) {

@@ -8,6 +8,7 @@
 namespace rocksdb {
 class ColumnFamilyHandle;
 class DB;
+class Env;
 class Status;
 }  // namespace rocksdb
 
@@ -39,6 +40,9 @@ private:
     std::unique_ptr<rocksdb::DB> db_;
     std::array<rocksdb::ColumnFamilyHandle*, kTables> handles_{};
 };
+
+// Never null.
+rocksdb::Env* env_of(const RocksPlace& place);
 
 StoreError to_error(const char* action, const rocksdb::Status& status);
 

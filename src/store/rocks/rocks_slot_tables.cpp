@@ -4,7 +4,9 @@
 #include <mutex>
 
 #include <rocksdb/db.h>
+#include <rocksdb/env.h>
 #include <rocksdb/write_batch.h>
+#include <sys/statvfs.h>
 
 #include "store/rocks/database.hpp"
 #include "store/rocks/slot_codec.hpp"
@@ -23,10 +25,22 @@ StoreError damaged(std::string_view table) {
     return {"a row of table " + std::string{table} + " cannot be read"};
 }
 
+// The larger of 64 MiB and 2 % of the file system.
+std::uint64_t usual_reserve(const std::string& folder) {
+    constexpr std::uint64_t kLeast = std::uint64_t{64} << 20U;
+    struct statvfs disk {};
+    if (::statvfs(folder.c_str(), &disk) != 0) {
+        return kLeast;
+    }
+    return std::max(kLeast, std::uint64_t{disk.f_frsize} * disk.f_blocks / 50);
+}
+
 class RocksSlotTables final : public SlotTables {
 public:
     RocksSlotTables(RocksPlace place, std::shared_ptr<Database> database)
-        : place_{std::move(place)}, database_{std::move(database)} {}
+        : place_{std::move(place)},
+          reserve_{place_.reserve.value_or(usual_reserve(place_.path))},
+          database_{std::move(database)} {}
 
     Result<std::vector<std::optional<Slot>>, StoreError> find(
         std::span<const std::string_view> event_ids) override {
@@ -158,6 +172,10 @@ public:
     }
 
     Result<void, StoreError> reopen() override {
+        if (current() && room() == StoreRoom::None) {
+            // Opening writes. What is open can at least be read, and shows nothing that was not stored.
+            return Unexpected{StoreError{"the disk is full; free some space, nothing is lost"}};
+        }
         {
             // The folder must be released before it can be opened again; readers then find it closed.
             const std::lock_guard lock{mutex_};
@@ -170,6 +188,13 @@ public:
         const std::lock_guard lock{mutex_};
         database_ = std::move(*opened);
         return {};
+    }
+
+    [[nodiscard]] std::optional<StoreSpace> space() const override {
+        std::uint64_t free = 0;
+        return rocks::env_of(place_)->GetFreeSpace(place_.path, &free).ok()
+                   ? std::optional{StoreSpace{free, reserve_}}
+                   : std::nullopt;
     }
 
 private:
@@ -236,6 +261,7 @@ private:
     }
 
     const RocksPlace place_;
+    const std::uint64_t reserve_;
     mutable std::mutex mutex_;
     std::shared_ptr<Database>
         database_;  // Guarded by mutex_. Null while it is closed. Readers keep it alive.

@@ -4,6 +4,7 @@
 #include <string>
 
 #include "app/slots/slot_tables.hpp"
+#include "base/log.hpp"
 
 namespace rocksdb {
 class Env;
@@ -14,6 +15,9 @@ namespace sluice {
 struct RocksPlace {
     std::string path;
     rocksdb::Env* env = nullptr;  // The files' way to the disk; null is the usual one. Tests put faults here.
+    Log* log = nullptr;           // Where RocksDB's warnings go. Null: nowhere.
+    // Free bytes below which no new slot is stored. Absent: the larger of 64 MiB and 2 % of the file system.
+    std::optional<std::uint64_t> reserve{};
 };
 
 // Slots in a RocksDB folder of their own, made if it is missing. One process at a time may hold the folder.
