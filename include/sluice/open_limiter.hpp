@@ -14,8 +14,8 @@ namespace sluice {
 //     postgres: {migrateAtStart: false}
 //
 // Settings mean what they mean in `sluice serve`, and have the same defaults. No call of allow() waits for a
-// shared store longer than limits.deadline; a store that fails five times in a row is left alone for a
-// second. Meanwhile the plans' on_store_failure answers.
+// shared store longer than limits.deadline. A server of the store that does not answer is left alone until it
+// does. Meanwhile the plans' on_store_failure answers for its keys.
 //
 // Fails with one sentence: on a file that is wrong, and on a store that cannot be reached now. An unknown key
 // is wrong; the nearest known one is named. Throws std::bad_alloc if the memory cannot be had.

@@ -95,8 +95,8 @@ enum class MissingPlan : std::uint8_t {
     Allow,  // The plan is left out; the others decide. Allowed where there is no other.
 };
 
-// Asks the repository by the caller's thread, for as long as the repository takes: it keeps no deadline and
-// has no circuit breaker; open_limiter() has both. When the repository is Unavailable or Full, the plans
+// Asks the repository by the caller's thread, for as long as the repository takes: it keeps no deadline;
+// open_limiter() does. When the repository is Unavailable or Full, the plans
 // answer: `closed` denies, `open` allows for five minutes and a million tokens of each plan in one outage,
 // `local` lets this limiter decide alone. A key that is Contended is denied by all but plans in shadow mode.
 // Throws std::bad_alloc if the memory for that cannot be had.

@@ -22,7 +22,7 @@ Result<OwnedStore, std::string> open_store(const LimiterSettings& settings) {
     options.timeout = settings.redis.timeout;
     options.allow_eviction = settings.redis.allow_eviction;
     options.tls_ca_file = settings.redis.tls_ca;
-    return open_redis_store(options);
+    return open_redis_store(options, settings.limits.deadline);
 }
 
 }  // namespace

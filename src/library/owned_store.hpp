@@ -21,7 +21,9 @@ struct OwnedStore {
 // Throws as make_memory_repository() does.
 OwnedStore make_memory_store(std::size_t keys_max);
 // Both fail with one sentence.
-Result<OwnedStore, std::string> open_redis_store(const RedisRepositoryOptions& options);
+// `patience`: how long callers wait, if longer than the time-out.
+Result<OwnedStore, std::string> open_redis_store(const RedisRepositoryOptions& options,
+                                                 std::chrono::milliseconds patience = {});
 Result<OwnedStore, std::string> open_postgres_store(const PostgresRepositoryOptions& options);
 
 }  // namespace sluice

@@ -3,8 +3,10 @@
 
 namespace sluice {
 
-Result<OwnedStore, std::string> open_redis_store(const RedisRepositoryOptions& options) {
+Result<OwnedStore, std::string> open_redis_store(const RedisRepositoryOptions& options,
+                                                 std::chrono::milliseconds patience) {
     RedisOptions redis;
+    redis.patience = patience;
     redis.address = options.address;
     redis.timeout = options.timeout;
     redis.allow_eviction = options.allow_eviction;

@@ -39,7 +39,7 @@ public:
           store_{std::move(store)},
           local_{make_memory_store(kLocalKeysMax)},
           missing_{missing},
-          service_{options, {*store_.store, *local_.store, *plans_, silent_.limits, silent_.log}} {}
+          service_{options, {*store_.store, *local_.store, *plans_, silent_.limits, silent_.servers}} {}
 
     RateLimitResult allow(std::string_view key, PlanNames names, std::int64_t tokens) override {
         const auto plans = plans_->current();

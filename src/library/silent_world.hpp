@@ -1,7 +1,6 @@
 #pragma once
 
-#include "app/limits/limit_observer.hpp"
-#include "base/log.hpp"
+#include "app/limits/limit_servers.hpp"
 #include "store/postgres/connection_pool.hpp"
 
 namespace sluice {
@@ -18,7 +17,7 @@ public:
     void store_failed(StoreFailure /*failure*/) override {}
     void store_called(std::size_t /*checks*/, std::chrono::nanoseconds /*duration*/) override {}
     void store_spared(StoreSpared /*by*/) override {}
-    void breaker_changed(BreakerState /*state*/) override {}
+    void server_changed(ServerState /*state*/) override {}
 };
 
 class SilentPoolMetrics final : public postgres::PoolMetrics {
@@ -31,6 +30,7 @@ struct SilentWorld {
     SilentLog log;
     SilentLimitMetrics limits;
     SilentPoolMetrics pool;
+    LimitServers servers{log, limits};
 };
 
 }  // namespace sluice

@@ -9,7 +9,7 @@ namespace {
 
 constexpr std::array<const char*, 8> kResultNames{"ok",          "denied", "shadow",    "fail_open",
                                                   "fail_closed", "local",  "contended", "local_denied"};
-constexpr std::array<const char*, 5> kFailureNames{"late", "unavailable", "contended", "full", "skipped"};
+constexpr std::array<const char*, 4> kFailureNames{"late", "unavailable", "contended", "full"};
 constexpr std::array<const char*, 2> kSparingNames{"denial", "block"};
 
 double value_of(const std::atomic<std::uint64_t>& count) {
@@ -54,11 +54,10 @@ void LimitFigures::store_spared(StoreSpared by) {
     spared_.at(static_cast<std::size_t>(by)).fetch_add(1, std::memory_order_relaxed);
 }
 
-void LimitFigures::breaker_changed(BreakerState state) {
-    breaker_.store(state, std::memory_order_relaxed);
-    if (state == BreakerState::Open) {
-        breaker_openings_.fetch_add(1, std::memory_order_relaxed);
-    }
+void LimitFigures::server_changed(ServerState state) {
+    const bool down = state == ServerState::Down;
+    servers_down_.fetch_add(down ? 1 : -1, std::memory_order_relaxed);
+    breaker_openings_.fetch_add(down ? 1 : 0, std::memory_order_relaxed);
 }
 
 void LimitFigures::collect(MetricFamilies& families, const PlanSet& plans,
@@ -89,9 +88,11 @@ void LimitFigures::collect(MetricFamilies& families, const PlanSet& plans,
     families.push_back(by_label(
         {"sluice_limit_store_spared_total", "Checks that were answered without the store, by what answered."},
         "by", kSparingNames, spared_));
-    add_gauge(families, {"sluice_limit_breaker_state", "0: closed, 1: half-open, 2: open."},
-              static_cast<double>(breaker_.load(std::memory_order_relaxed)));
-    add_counter(families, {"sluice_limit_breaker_openings_total", "Times the breaker opened."},
+    add_gauge(families,
+              {"sluice_limit_servers_down", "Servers of limits that do not answer: their breaker is open."},
+              static_cast<double>(servers_down_.load(std::memory_order_relaxed)));
+    add_counter(families,
+                {"sluice_limit_breaker_openings_total", "Times the breaker before a server opened."},
                 breaker_openings_);
     add_gauge(families, {"sluice_limit_plans", "Plans in force."}, static_cast<double>(plans.all().size()));
     add_gauge(families,

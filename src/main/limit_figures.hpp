@@ -26,7 +26,7 @@ public:
     void store_failed(StoreFailure failure) override;
     void store_called(std::size_t checks, std::chrono::nanoseconds duration) override;
     void store_spared(StoreSpared by) override;
-    void breaker_changed(BreakerState state) override;
+    void server_changed(ServerState state) override;
 
     // Appends every family, with the plans that are in force.
     void collect(std::vector<prometheus::MetricFamily>& families, const PlanSet& plans,
@@ -36,7 +36,7 @@ private:
     using Count = std::atomic<std::uint64_t>;
     // The reasons, and a denial of a local plan, which has the same reason as what it allows.
     static constexpr std::size_t kResults = 8;
-    static constexpr std::size_t kFailures = 5;
+    static constexpr std::size_t kFailures = 4;
     static constexpr std::size_t kSparings = 2;
     static constexpr std::int64_t kMicrosecond = 1'000;
     static constexpr std::int64_t kMillisecond = 1'000'000;
@@ -45,7 +45,7 @@ private:
     std::array<std::array<Count, kResults>, kPlanLabels + 1> decided_{};
     std::array<Count, kFailures> failures_{};
     std::array<Count, kSparings> spared_{};
-    std::atomic<BreakerState> breaker_{BreakerState::Closed};
+    std::atomic<std::int64_t> servers_down_{0};
     Count breaker_openings_{0};
     Tally<9> durations_{{100 * kMicrosecond, 250 * kMicrosecond, 500 * kMicrosecond, kMillisecond,
                          2'500 * kMicrosecond, 5 * kMillisecond, 10 * kMillisecond, 25 * kMillisecond,

@@ -27,8 +27,11 @@ Result<void, std::string> open_memory(const Settings& settings, ChosenLimitStore
     return {};
 }
 
-Result<void, std::string> open_redis(const Settings& settings, ChosenLimitStore& chosen) {
+Result<void, std::string> open_redis(const Settings& settings, ServerObserver& observer,
+                                     ChosenLimitStore& chosen) {
     RedisOptions options;
+    options.observer = &observer;
+    options.patience = settings.limits.deadline;
     options.address = settings.redis.address;
     options.timeout = settings.redis.timeout;
     options.allow_eviction = settings.redis.allow_eviction;
@@ -42,8 +45,8 @@ Result<void, std::string> open_redis(const Settings& settings, ChosenLimitStore&
     return {};
 }
 
-Result<void, std::string> open_postgres(const Settings& settings, Log& log,
-                                        postgres::PoolMetrics& pool_metrics, ChosenLimitStore& chosen) {
+Result<void, std::string> open_postgres(const Settings& settings, const LimitStoreWorld& world,
+                                        ChosenLimitStore& chosen) {
     // One for each thread that the service asks the store from, one to give blocks back, one to tell it the
     // plans.
     constexpr std::size_t kConnections = 5;
@@ -53,8 +56,10 @@ Result<void, std::string> open_postgres(const Settings& settings, Log& log,
     pool.max = kConnections;
     PostgresLimitOptions options;
     options.migrate = settings.postgres.migrate;
+    options.observer = &world.servers;
+    options.patience = settings.limits.deadline;
     options.key_wait = key_wait(settings.limits.deadline);
-    auto store = open_postgres_limit_store(pool, options, log, pool_metrics);
+    auto store = open_postgres_limit_store(pool, options, world.log, world.pool_metrics);
     if (!store) {
         return Failed{store.error()};
     }
@@ -74,15 +79,14 @@ Result<void, std::string> open_postgres(const Settings& settings, Log& log,
 
 }  // namespace
 
-Result<ChosenLimitStore, std::string> choose_limit_store(const Settings& settings, Log& log,
-                                                         postgres::PoolMetrics& pool_metrics) {
+Result<ChosenLimitStore, std::string> choose_limit_store(const Settings& settings,
+                                                         const LimitStoreWorld& world) {
     ChosenLimitStore chosen;
     chosen.clock = make_fast_clock();
     chosen.local = make_memory_limit_store({.keys_max = kLocalKeysMax, .seed = random_seed()}, *chosen.clock);
-    const auto opened = !settings.redis.address.empty() ? open_redis(settings, chosen)
-                        : settings.store == StoreKind::Postgres
-                            ? open_postgres(settings, log, pool_metrics, chosen)
-                            : open_memory(settings, chosen);
+    const auto opened = !settings.redis.address.empty()         ? open_redis(settings, world.servers, chosen)
+                        : settings.store == StoreKind::Postgres ? open_postgres(settings, world, chosen)
+                                                                : open_memory(settings, chosen);
     if (!opened) {
         return Failed{opened.error()};
     }

@@ -25,9 +25,15 @@ struct ChosenLimitStore {
     std::function<bool(const PlanSet&)> publish{};
 };
 
-// Redis if there is one, else PostgreSQL if slots are there, else memory. Fails with one sentence. What is
-// passed outlives the store.
-Result<ChosenLimitStore, std::string> choose_limit_store(const Settings& settings, Log& log,
-                                                         postgres::PoolMetrics& pool_metrics);
+// What surrounds the store, and outlives it.
+struct LimitStoreWorld {
+    Log& log;
+    ServerObserver& servers;
+    postgres::PoolMetrics& pool_metrics;
+};
+
+// Redis if there is one, else PostgreSQL if slots are there, else memory. Fails with one sentence.
+Result<ChosenLimitStore, std::string> choose_limit_store(const Settings& settings,
+                                                         const LimitStoreWorld& world);
 
 }  // namespace sluice

@@ -103,7 +103,7 @@ private:
                 return Unexpected{loaded.error()};
             }
         }
-        auto chosen = choose_limit_store(settings_, *log_, metrics_);
+        auto chosen = choose_limit_store(settings_, {*log_, limit_servers_, metrics_});
         if (!chosen) {
             return Unexpected{chosen.error()};
         }
@@ -115,8 +115,8 @@ private:
         options.node.blocks.lease_time = settings_.limits.lease_time;
         options.policy.open = {settings_.limits.fail_open_time, settings_.limits.fail_open_tokens};
         limits_ = std::make_unique<LimitService>(
-            options,
-            LimitServiceWorld{*limit_store_.store, *limit_store_.local, plans_, metrics_.limits(), *log_});
+            options, LimitServiceWorld{*limit_store_.store, *limit_store_.local, plans_, metrics_.limits(),
+                                       limit_servers_});
         if (limit_store_.publish) {
             publisher_ = std::make_unique<PlanPublisher>(plans_, limit_store_.publish, *log_);
         }
@@ -203,6 +203,7 @@ private:
     OpenSlotStore store_;
     std::unique_ptr<SlotService> slots_;
     PlanBook plans_;
+    LimitServers limit_servers_{*log_, metrics_.limits()};
     ChosenLimitStore limit_store_;
     std::unique_ptr<PlanPublisher> publisher_;
     std::unique_ptr<LimitService> limits_;

@@ -20,7 +20,7 @@ public:
         store_checks += checks;
     }
     void store_spared(StoreSpared by) override { ++spared.at(static_cast<std::size_t>(by)); }
-    void breaker_changed(BreakerState state) override { ++states.at(static_cast<std::size_t>(state)); }
+    void server_changed(ServerState state) override { ++states.at(static_cast<std::size_t>(state)); }
 
     [[nodiscard]] std::uint64_t count(LimitReason reason) const {
         return reasons.at(static_cast<std::size_t>(reason));
@@ -28,7 +28,7 @@ public:
     [[nodiscard]] std::uint64_t count(StoreFailure failure) const {
         return failures.at(static_cast<std::size_t>(failure));
     }
-    [[nodiscard]] std::uint64_t count(BreakerState state) const {
+    [[nodiscard]] std::uint64_t count(ServerState state) const {
         return states.at(static_cast<std::size_t>(state));
     }
     [[nodiscard]] std::uint64_t count(StoreSpared by) const {
@@ -36,8 +36,8 @@ public:
     }
 
     std::array<std::atomic<std::uint64_t>, 7> reasons{};
-    std::array<std::atomic<std::uint64_t>, 5> failures{};
-    std::array<std::atomic<std::uint64_t>, 3> states{};
+    std::array<std::atomic<std::uint64_t>, 4> failures{};
+    std::array<std::atomic<std::uint64_t>, 2> states{};
     std::array<std::atomic<std::uint64_t>, 2> spared{};
     std::atomic<std::uint64_t> store_calls = 0;
     std::atomic<std::uint64_t> store_checks = 0;

@@ -33,7 +33,7 @@ protected:
         service_ =
             std::make_unique<SlotService>(SlotServiceOptions{}, SlotServiceWorld{*store_, metrics_, log_});
         limits_ = std::make_unique<LimitService>(
-            limits, LimitServiceWorld{limit_store_, *local_limits_, plans_, limit_metrics_, log_});
+            limits, LimitServiceWorld{limit_store_, *local_limits_, plans_, limit_metrics_, limit_servers_});
         server_ = http::start_server(options, {*service_, *limits_, config("default"), gate_,
                                                [] { return std::string{"metrics\n"}; }, clock_, log_})
                       .value();
@@ -79,6 +79,7 @@ protected:
     FaultyLimitStore limit_store_{*memory_limits_};
     PlanBook plans_;
     CountingLimitMetrics limit_metrics_;
+    LimitServers limit_servers_{log_, limit_metrics_};
     std::unique_ptr<LimitService> limits_;
     std::unique_ptr<http::Server> server_;
 };

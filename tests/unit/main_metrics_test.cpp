@@ -120,7 +120,9 @@ TEST(PrometheusMetrics, CountChecksByPlanAndResult) {
     decide("p200", LimitReason::Denied, false);
     metrics.limits().store_failed(StoreFailure::Late);
     metrics.limits().store_spared(StoreSpared::Block);
-    metrics.limits().breaker_changed(BreakerState::Open);
+    metrics.limits().server_changed(ServerState::Down);
+    metrics.limits().server_changed(ServerState::Down);
+    metrics.limits().server_changed(ServerState::Answers);
 
     const std::string text = metrics.text(
         {.plans = plans,
@@ -135,8 +137,8 @@ TEST(PrometheusMetrics, CountChecksByPlanAndResult) {
              "sluice_limit_store_failures_total{kind=\"late\"} 1",
              "sluice_limit_store_spared_total{by=\"denial\"} 0",
              "sluice_limit_store_spared_total{by=\"block\"} 1",
-             "sluice_limit_breaker_state 2",
-             "sluice_limit_breaker_openings_total 1",
+             "sluice_limit_servers_down 1",
+             "sluice_limit_breaker_openings_total 2",
              "sluice_limit_plans 201",
              "sluice_limit_plans_refused 0",
              "sluice_limit_store_duration_seconds_count 0",

@@ -14,8 +14,8 @@ namespace sluice {
 // afterwards only by whoever claimed it.
 class LimitService::Errand final : public Expiring {
 public:
-    Errand(LimitService& service, std::shared_ptr<const PlanSet> in_force)
-        : plans{std::move(in_force)}, service_{service} {}
+    Errand(LimitService& service, std::shared_ptr<const PlanSet> in_force, std::size_t its_lane)
+        : plans{std::move(in_force)}, lane{its_lane}, service_{service} {}
 
     void add(const ResolvedCheck& check) {
         checks.push_back(check);
@@ -27,14 +27,16 @@ public:
     [[nodiscard]] bool is_over() const override { return over_.load(std::memory_order_acquire); }
     void expire() override {
         if (claim()) {
-            service_.conclude(*this, Unexpected{StoreFailure::Late});
+            service_.world_.store.gave_up_on(checks.front().key);
+            conclude(*this, Unexpected{StoreFailure::Late});
         }
     }
 
     const std::shared_ptr<const PlanSet> plans;
+    const std::size_t lane;  // Of all its checks.
     std::vector<ResolvedCheck> checks;
+    std::vector<std::size_t> places;  // Where each check is answered, unless they are decided together.
     bool together = false;
-    CircuitBreaker::Pass pass = CircuitBreaker::Pass::Normal;
     UniqueFunction<void(Errand&, const StoreReply&)> finish;
 
 private:

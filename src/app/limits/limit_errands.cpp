@@ -10,15 +10,6 @@ namespace sluice {
 using SteadyClock = std::chrono::steady_clock;
 
 void LimitService::submit(const ErrandPtr& errand) {
-    if (errand->checks.empty()) {
-        errand->finish(*errand, Outcomes{});
-        return;
-    }
-    errand->pass = admission();
-    if (errand->pass == CircuitBreaker::Pass::Refused) {
-        errand->finish(*errand, Unexpected{StoreFailure::Skipped});
-        return;
-    }
     if (is_direct()) {
         std::array<ErrandPtr, 1> alone{errand};
         conclude(*errand, std::move(run(alone).front()));
@@ -31,11 +22,10 @@ void LimitService::submit(const ErrandPtr& errand) {
         }
     };
     // By the same deadline: whom it has answered is not charged any more, unless it is on its way.
-    checks_->submit({errand, completion, due, errand->checks.size(), WhenFull::Refuse});
+    lanes_[errand->lane]->submit({errand, completion, due, errand->checks.size(), WhenFull::Refuse});
 }
 
 void LimitService::conclude(Errand& errand, const StoreReply& reply) {
-    report(errand.pass, reply);
     // Whoever still watches the errand must not keep alive what its caller waits with.
     auto finish = std::move(errand.finish);
     finish(errand, reply);

@@ -2,7 +2,6 @@
 
 #include <chrono>
 
-#include "app/limits/circuit_breaker.hpp"
 #include "app/limits/limit_answer.hpp"
 
 namespace sluice {
@@ -13,7 +12,6 @@ enum class StoreFailure : std::uint8_t {
     Unavailable,  // It said so.
     Contended,    // Others held the key.
     Full,         // No room for the key.
-    Skipped,      // Not asked: the breaker was open.
 };
 
 // What answered a check in the store's place while the store was well.
@@ -21,6 +19,9 @@ enum class StoreSpared : std::uint8_t {
     Denial,  // One that still holds.
     Block,   // Tokens that this node had taken before.
 };
+
+// How a server of the store is, as its ServerWatch sees it.
+enum class ServerState : std::uint8_t { Answers, Down };
 
 // What operators measure of limits.
 // Thread safety: any thread; never blocks for long.
@@ -34,7 +35,8 @@ public:
     virtual void store_called(std::size_t checks, std::chrono::nanoseconds duration) = 0;
     // A check that a store which blocks was not asked for.
     virtual void store_spared(StoreSpared by) = 0;
-    virtual void breaker_changed(BreakerState state) = 0;
+    // One of the store's servers went down, or came back.
+    virtual void server_changed(ServerState state) = 0;
 };
 
 }  // namespace sluice

@@ -8,10 +8,7 @@
 namespace sluice {
 namespace {
 
-using Pass = CircuitBreaker::Pass;
 using SteadyClock = std::chrono::steady_clock;
-
-constexpr std::string_view kComponent = "LimitService";
 
 // How a fault is counted; none for what is wrong with the question.
 std::optional<StoreFailure> failure_of(LimitFault fault) {
@@ -26,9 +23,6 @@ std::optional<StoreFailure> failure_of(LimitFault fault) {
     }
     return std::nullopt;
 }
-
-// A store that is full or has a key contended does answer.
-bool is_down(const CheckOutcome& outcome) { return !outcome && outcome.error() == LimitFault::Unavailable; }
 
 LimitReason reason_of(const Verdict& verdict) {
     if (!verdict.allowed) {
@@ -57,18 +51,17 @@ Wait looks_every(const TokenBlockOptions& blocks) {
 }  // namespace
 
 LimitService::LimitService(LimitServiceOptions options, LimitServiceWorld world)
-    : options_{std::move(options)},
-      world_{world},
-      breaker_{options_.breaker, [this](BreakerState state) { log_change(state); }},
-      policy_{options_.policy, world.local} {
+    : options_{std::move(options)}, world_{world}, policy_{options_.policy, world.local} {
     if (is_direct()) {
         return;
     }
     node_ = std::make_unique<NodeStore>(options_.node, world_.store, world_.plans, world_.metrics);
     returner_ = std::make_unique<BlockReturner>(*node_, looks_every(options_.node.blocks));
     deadlines_ = std::make_unique<DeadlineQueue>(options_.deadline);
-    checks_ = std::make_unique<Combiner<ErrandPtr, Outcomes>>(
-        options_.batches, [this](std::span<ErrandPtr> errands) { return run(errands); });
+    for (std::size_t lane = 0; lane < world_.store.lanes(); ++lane) {
+        lanes_.push_back(std::make_unique<Combiner<ErrandPtr, Outcomes>>(
+            options_.batches, [this](std::span<ErrandPtr> errands) { return run(errands); }));
+    }
     queries_ = std::make_unique<Combiner<Query, std::monostate>>(
         CombinerLimits{1, options_.queries_max, 1}, [this](std::span<Query> queries) {
             for (Query& query : queries) {
@@ -82,40 +75,13 @@ void LimitService::stop() {
     if (is_direct()) {
         return;
     }
-    checks_->stop();
+    for (const auto& lane : lanes_) {
+        lane->stop();
+    }
     queries_->stop();
     deadlines_->stop();
     returner_->stop();
     node_->give_back_all();
-}
-
-void LimitService::log_change(BreakerState state) {
-    world_.metrics.breaker_changed(state);
-    switch (state) {
-        case BreakerState::Open:
-            world_.log.write(LogLevel::Warn, kComponent,
-                             "The store of limits does not answer; plans answer by their on_store_failure");
-            return;
-        case BreakerState::HalfOpen:
-            world_.log.write(LogLevel::Info, kComponent, "Probing the store of limits");
-            return;
-        case BreakerState::Closed:
-            world_.log.write(LogLevel::Info, kComponent, "The store of limits answers again");
-            return;
-    }
-}
-
-CircuitBreaker::Pass LimitService::admission() {
-    return breaker_.calm() ? Pass::Normal : breaker_.admit(SteadyClock::now());
-}
-
-void LimitService::report(CircuitBreaker::Pass pass, const StoreReply& reply) {
-    const bool down = !reply || std::any_of(reply->begin(), reply->end(), is_down);
-    if (down) {
-        breaker_.failed(pass, SteadyClock::now());
-    } else {
-        breaker_.succeeded(pass);
-    }
 }
 
 LimitReply LimitService::counted(Checks checks, LimitReply reply) {
@@ -160,28 +126,14 @@ CheckOutcome LimitService::take_direct(std::span<const Check> checks, bool toget
     return outcome;
 }
 
-void LimitService::report_direct(CircuitBreaker::Pass pass, const CheckOutcome& outcome) {
-    if (is_down(outcome)) {
-        breaker_.failed(pass, SteadyClock::now());
-    } else if (!breaker_.calm()) {
-        breaker_.succeeded(pass);
-    }
-}
-
 LimitReply LimitService::check_direct(const LimitQuestion& question, const PlansInForce& plans) {
     const auto resolved = resolve(question, *plans);
     if (!resolved) {
         return Unexpected{resolved.error()};
     }
     const Checks checks{&*resolved, 1};
-    const Pass pass = admission();
-    if (pass == Pass::Refused) {
-        return fall_back(checks, StoreFailure::Skipped, plans);
-    }
     const Check check = resolved->to_check();
-    const CheckOutcome outcome = take_direct({&check, 1}, false);
-    report_direct(pass, outcome);
-    return settle(checks, outcome, plans);
+    return settle(checks, take_direct({&check, 1}, false), plans);
 }
 
 LimitReply LimitService::check_now(const LimitQuestion& question) {
@@ -200,6 +152,23 @@ std::optional<LimitReply> LimitService::answer_here(const ResolvedCheck& check, 
     return known ? std::optional{settle({&check, 1}, *known, plans)} : std::nullopt;
 }
 
+// The answers to checks that one call asked for, and several errands bring.
+struct LimitService::Gathering {
+    EachDone done;
+    std::vector<LimitReply> replies;
+    // Errands, and one for the call itself. Acquire and release: the last sees what the others wrote.
+    std::atomic<std::size_t> left = 1;
+
+    Gathering(EachDone then, std::vector<LimitReply> known)
+        : done{std::move(then)}, replies{std::move(known)} {}
+
+    void arrive() {
+        if (left.fetch_sub(1, std::memory_order_acq_rel) == 1) {
+            done(std::move(replies));
+        }
+    }
+};
+
 void LimitService::check_each(std::span<const LimitQuestion> questions, EachDone done) {
     const PlansInForce plans = world_.plans.current();
     std::vector<LimitReply> replies;
@@ -211,8 +180,7 @@ void LimitService::check_each(std::span<const LimitQuestion> questions, EachDone
         done(std::move(replies));
         return;
     }
-    auto errand = std::make_shared<Errand>(*this, plans);
-    std::vector<std::size_t> places;  // Where each of the errand's checks is answered.
+    std::vector<ErrandPtr> errands(lanes_.size());
     for (const LimitQuestion& question : questions) {
         auto resolved = resolve(question, *plans);
         if (!resolved) {
@@ -220,32 +188,50 @@ void LimitService::check_each(std::span<const LimitQuestion> questions, EachDone
         } else if (auto known = answer_here(*resolved, plans)) {
             replies.push_back(*std::move(known));
         } else {
-            errand->add(*resolved);
-            places.push_back(replies.size());
+            const std::size_t lane = lane_of(*resolved);
+            if (!errands[lane]) {
+                errands[lane] = std::make_shared<Errand>(*this, plans, lane);
+            }
+            errands[lane]->add(*resolved);
+            errands[lane]->places.push_back(replies.size());
             replies.emplace_back(LimitAnswer{});
         }
     }
-    errand->finish = [this, places = std::move(places), replies = std::move(replies), done = std::move(done)](
-                         Errand& finished, const StoreReply& reply) mutable {
-        for (std::size_t i = 0; i < places.size(); ++i) {
-            const Checks one{&finished.checks[i], 1};
-            replies[places[i]] = reply ? settle(one, (*reply)[i], finished.plans)
-                                       : fall_back(one, reply.error(), finished.plans);
+    send(errands, std::make_shared<Gathering>(std::move(done), std::move(replies)));
+}
+
+void LimitService::send(std::span<const ErrandPtr> errands, const std::shared_ptr<Gathering>& gathering) {
+    for (const ErrandPtr& errand : errands) {
+        if (!errand) {
+            continue;
         }
-        done(std::move(replies));
-    };
-    submit(errand);
+        errand->finish = [this, gathering](Errand& finished, const StoreReply& reply) {
+            for (std::size_t i = 0; i < finished.places.size(); ++i) {
+                const Checks one{&finished.checks[i], 1};
+                gathering->replies[finished.places[i]] = reply
+                                                             ? settle(one, (*reply)[i], finished.plans)
+                                                             : fall_back(one, reply.error(), finished.plans);
+            }
+            gathering->arrive();
+        };
+        ++gathering->left;
+        submit(errand);
+    }
+    gathering->arrive();
 }
 
 void LimitService::check_together(std::span<const LimitQuestion> questions, Done<LimitAnswer> done) {
     const PlansInForce plans = world_.plans.current();
-    auto errand = std::make_shared<Errand>(*this, plans);
-    errand->together = true;
+    ErrandPtr errand;
     for (const LimitQuestion& question : questions) {
         auto resolved = resolve(question, *plans);
         if (!resolved) {
             done(Unexpected{std::move(resolved).error()});
             return;
+        }
+        if (!errand) {
+            errand = std::make_shared<Errand>(*this, plans, lane_of(*resolved));
+            errand->together = true;
         }
         errand->add(*resolved);
     }

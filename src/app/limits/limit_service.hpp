@@ -7,8 +7,7 @@
 #include "app/limits/block_returner.hpp"
 #include "app/limits/deadline_queue.hpp"
 #include "app/limits/fail_policy.hpp"
-#include "app/limits/limit_observer.hpp"
-#include "base/log.hpp"
+#include "app/limits/limit_servers.hpp"
 
 namespace sluice {
 
@@ -19,10 +18,9 @@ struct LimitServiceOptions {
     StoreCalls calls = StoreCalls::Direct;
     // For stores that block: how long a check may take before its plans' policy answers it.
     std::chrono::milliseconds deadline{50};
-    CombinerLimits batches{.batch_max = 256, .queue_max = 65'536, .workers = 2};
+    CombinerLimits batches{.batch_max = 256, .queue_max = 65'536, .workers = 2};  // Of each lane.
     std::size_t queries_max = 1'024;            // Refunds, inspections and the like that may wait.
     std::chrono::milliseconds patience{5'000};  // How long those may wait for their turn.
-    BreakerOptions breaker{};
     FailPolicyOptions policy{};
     NodeStoreOptions node{};  // For stores that block: what is answered without them.
 };
@@ -39,7 +37,7 @@ struct LimitServiceWorld {
     LimitStore& local;  // Decides for plans that say `local` while the store fails.
     PlanBook& plans;
     LimitMetrics& metrics;
-    Log& log;
+    const LimitServers& servers;  // Those of the store.
 };
 
 // Another rule for one key until a moment. Fields of the draft that are empty are as in the plan itself,
@@ -59,9 +57,8 @@ struct KeyStanding {
 // The use cases of limits, for every door. Whatever is wrong with a question is found before anything is
 // charged. A direct store is asked by the caller's thread, and completions run before the call returns; a
 // blocking one is asked by threads of the service, many checks at once, and completions run on those.
-// When the store fails, its plans' policies answer checks; behind a circuit breaker, so that a store that is
-// down is not waited for by each. After a deadline or Unavailable, the check may have been charged all the
-// same.
+// When the store fails, its plans' policies answer checks. A server of the store that hangs holds up the
+// checks of its own lane only. After a deadline or Unavailable, the check may have been charged all the same.
 // Thread safety: all of it.
 class LimitService {
 public:
@@ -79,7 +76,7 @@ public:
 
     [[nodiscard]] bool is_direct() const { return options_.calls == StoreCalls::Direct; }
     [[nodiscard]] PlanBook& plans() const { return world_.plans; }
-    [[nodiscard]] BreakerState breaker() const { return breaker_.state(); }
+    [[nodiscard]] const LimitServers& servers() const { return world_.servers; }
 
     // REQUIRES: is_direct().
     LimitReply check_now(const LimitQuestion& question);
@@ -104,6 +101,7 @@ public:
 
 private:
     class Errand;
+    struct Gathering;
     using ErrandPtr = std::shared_ptr<Errand>;
     using Outcomes = std::vector<CheckOutcome>;
     using StoreReply = Result<Outcomes, StoreFailure>;
@@ -111,11 +109,6 @@ private:
     using PlansInForce = std::shared_ptr<const PlanSet>;
     using Query = UniqueFunction<void(LimitStore&)>;
     using Chosen = std::vector<std::shared_ptr<const BookedPlan>>;
-
-    CircuitBreaker::Pass admission();
-    // Tells the breaker how a call that it admitted went.
-    void report(CircuitBreaker::Pass pass, const StoreReply& reply);
-    void report_direct(CircuitBreaker::Pass pass, const CheckOutcome& outcome);
 
     LimitReply check_direct(const LimitQuestion& question, const PlansInForce& plans);
     CheckOutcome take_direct(std::span<const Check> checks, bool together);
@@ -126,14 +119,18 @@ private:
     LimitReply fall_back(Checks checks, StoreFailure failure, const PlansInForce& plans);
     LimitReply counted(Checks checks, LimitReply reply);
 
+    [[nodiscard]] std::size_t lane_of(const ResolvedCheck& check) const {
+        return lanes_.size() > 1 ? world_.store.lane(check.key) : 0;
+    }
+    // Lets the errands bring what is gathered; one for each lane, or none.
+    void send(std::span<const ErrandPtr> errands, const std::shared_ptr<Gathering>& gathering);
     void submit(const ErrandPtr& errand);
     std::vector<Outcomes> run(std::span<ErrandPtr> errands);
     // Asks for the single checks of errands, one after the other; those that are over are left out.
     Outcomes take_singles(std::span<const ErrandPtr> errands);
     CheckOutcome take_together(const Errand& errand);
     // REQUIRES: the errand was claimed by the caller.
-    void conclude(Errand& errand, const StoreReply& reply);
-    void log_change(BreakerState state);
+    static void conclude(Errand& errand, const StoreReply& reply);
     [[nodiscard]] LimitStore& store() const { return node_ ? *node_ : world_.store; }
 
     template <class T, class Call>
@@ -143,13 +140,12 @@ private:
 
     const LimitServiceOptions options_;
     const LimitServiceWorld world_;
-    CircuitBreaker breaker_;
     FailPolicy policy_;
     // For blocking stores only.
     std::unique_ptr<NodeStore> node_;
     std::unique_ptr<BlockReturner> returner_;
     std::unique_ptr<DeadlineQueue> deadlines_;
-    std::unique_ptr<Combiner<ErrandPtr, Outcomes>> checks_;
+    std::vector<std::unique_ptr<Combiner<ErrandPtr, Outcomes>>> lanes_;
     std::unique_ptr<Combiner<Query, std::monostate>> queries_;
 };
 

@@ -50,6 +50,14 @@ class LimitStore {
 public:
     virtual ~LimitStore() = default;
 
+    // Where checks wait for each other. Checks of different lanes are answered by different servers: asked in
+    // calls of their own, they do not suffer from each other's. lane() is below lanes(), which never changes.
+    [[nodiscard]] virtual std::size_t lanes() const { return 1; }
+    [[nodiscard]] virtual std::size_t lane(std::string_view /*key*/) { return 0; }
+    // A caller got no answer for this key in time. The store may want to look whether its server is there.
+    // Does not block.
+    virtual void gave_up_on(std::string_view /*key*/) {}
+
     // Decides the checks as if one by one in this order. outcomes[i] answers checks[i].
     // REQUIRES: as many outcomes as checks.
     virtual void take(std::span<const Check> checks, std::span<CheckOutcome> outcomes) = 0;

@@ -19,7 +19,7 @@ Result<ConfigName, Problem> named_config(const ServerWorld& world, const Request
 
 // What is wrong with limits; empty when nothing is.
 std::string_view limits_trouble(const ServerWorld& world) {
-    if (world.limits.breaker() != BreakerState::Closed) {
+    if (!world.limits.servers().all_answer()) {
         return "store_unavailable";
     }
     return world.limits.plans().current()->file_error().empty() ? "" : "plans_refused";

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cassert>
 
+#include "store/postgres/connect_words_internal.hpp"
 #include "store/postgres/limit_batch.hpp"
 #include "store/postgres/limit_sweeper.hpp"
 #include "store/postgres/slot_schema.hpp"
@@ -15,6 +16,9 @@ using std::chrono::steady_clock;
 
 constexpr std::string_view kComponent = "PostgresLimitStore";
 
+// How long the watch waits for a connection at least.
+constexpr std::chrono::milliseconds kProbePatience{500};
+
 constexpr Statement kTake{"take_limits",
                           "select fault, allowed, shadowed, plan_no, limit_ct, remaining, retry_after,"
                           " reset_after, lease from sluice.take_limits($1, $2, $3, $4, $5, $6, $7, $8, $9,"
@@ -26,6 +30,7 @@ constexpr Statement kInspect{"inspect_limits",
                              "select allowed, limit_ct, remaining, retry_after, reset_after"
                              " from sluice.inspect_limits($1, $2, $3, $4, $5, $6)"};
 constexpr Statement kOverride{"override_limit", "select sluice.override_limit($1, $2, $3, $4, $5)"};
+constexpr Statement kProbe{"probe_limits", "select 1"};
 constexpr Statement kPutPlans{"put_plans", "select sluice.put_plans($1, $2, $3, $4, $5, $6, $7)"};
 
 // The names of plans, and their rules, each in an array.
@@ -54,6 +59,16 @@ std::string terms_text(const RuleTerms& rule) {
     return text.text();
 }
 
+// "PostgreSQL at db.example:5432"; several hosts stand there with commas.
+std::string server_in(const ConnectSettings& settings) {
+    auto words = connect_words(settings);
+    if (!words) {
+        return "PostgreSQL";
+    }
+    const std::string& port = (*words)["port"];
+    return "PostgreSQL at " + (*words)["host"] + (port.empty() ? "" : ":" + port);
+}
+
 std::optional<Standing> read_standing(const Rows& rows, std::size_t row) {
     const auto allowed = rows.boolean(row, 0);
     const auto limit = rows.number(row, 1);
@@ -73,7 +88,13 @@ public:
           log_{log},
           turns_{options.key_wait},
           pool_{settings, log, metrics},
-          sweeper_{pool_, log} {}
+          sweeper_{pool_, log},
+          server_{server_in(settings.connect)},
+          watch_{{server_, options.patience, options.observer}, [this] { return probe(); }} {}
+
+    void gave_up_on(std::string_view /*key*/) override {
+        watch_.failed(server_ + " does not answer in time");
+    }
 
     void take(std::span<const Check> checks, std::span<CheckOutcome> outcomes) override {
         assert(checks.size() == outcomes.size());
@@ -280,18 +301,27 @@ private:
 
     Result<Lease, Failure> connection() { return pool_.take(latest()); }
 
+    // What the watch asks. Says why the server does not answer.
+    std::optional<std::string> probe() {
+        const auto lease = pool_.take(steady_clock::now() + std::max(options_.patience, kProbePatience));
+        const auto rows = lease ? (*lease)->run(kProbe) : Result<Rows, Failure>{Unexpected{lease.error()}};
+        return rows ? std::nullopt : std::optional{server_ + ": " + rows.error().described()};
+    }
+
     // Once. What it changed is committed when this returns rows.
     Result<Rows, LimitFault> call(const Statement& statement, Parameters parameters) {
+        if (watch_.down()) {
+            return Unexpected{LimitFault::Unavailable};
+        }
         const auto lease = connection();
         auto rows = lease ? (*lease)->run(statement, std::move(parameters))
                           : Result<Rows, Failure>{Unexpected{lease.error()}};
-        if (rows) {
-            return std::move(*rows);
-        }
-        if (rows.error().contended()) {
-            return Unexpected{LimitFault::Contended};
+        if (rows || rows.error().contended()) {
+            watch_.answered();
+            return rows ? Result<Rows, LimitFault>{std::move(*rows)} : Unexpected{LimitFault::Contended};
         }
         log_.write(LogLevel::Warn, kComponent, rows.error().described());
+        watch_.failed(server_ + ": " + rows.error().described());
         return Unexpected{LimitFault::Unavailable};
     }
 
@@ -304,6 +334,8 @@ private:
     KeyTurns turns_;
     ConnectionPool pool_;
     LimitSweeper sweeper_;
+    const std::string server_;  // As people call it.
+    ServerWatch watch_;
 };
 
 }  // namespace

@@ -3,6 +3,7 @@
 #include <memory>
 
 #include "app/limits/limit_store.hpp"
+#include "app/limits/server_watch.hpp"
 #include "base/log.hpp"
 #include "store/postgres/connection_pool.hpp"
 
@@ -15,13 +16,18 @@ struct PostgresLimitOptions {
     // How long to wait for a connection of the pool.
     std::chrono::milliseconds connection_wait{1000};
     bool migrate = true;
+    // How long those wait who ask the store, and who hears of it when the server does not answer, for as long
+    // as the store lives: see ServerWatch.
+    std::chrono::milliseconds patience{50};
+    ServerObserver* observer = nullptr;
 };
 
 // Limits on a PostgreSQL that any number of nodes and applications share. Its clock decides. What was charged
 // is durable when the answer is there.
 //
 // A batch is one call of sluice.take_limits, in a transaction of its own. A key that another transaction
-// holds for longer than key_wait is Contended, alone: the batch is then decided without it.
+// holds for longer than key_wait is Contended, alone: the batch is then decided without it. While the store's
+// ServerWatch calls the server down, everything is Unavailable at once.
 class PostgresLimitStore : public LimitStore {
 public:
     // Makes these the plans that sluice.allow knows; others are removed from it. False: the store did not

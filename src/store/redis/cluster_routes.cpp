@@ -1,6 +1,8 @@
+#include <algorithm>
 #include <condition_variable>
 #include <map>
 #include <mutex>
+#include <set>
 #include <thread>
 
 #include "store/redis/routes.hpp"
@@ -67,14 +69,19 @@ Result<std::vector<SlotRange>, std::string> ask_for_slots(const Endpoint& node, 
 // The map of the slots, and a pool for each master. A thread asks for the map anew when something is lost.
 class ClusterRoutes final : public Routes {
 public:
-    ClusterRoutes(std::vector<Endpoint> seeds, Greeting greeting, std::size_t connections_max)
-        : seeds_{std::move(seeds)}, greeting_{std::move(greeting)}, connections_max_{connections_max} {}
+    ClusterRoutes(std::vector<Endpoint> seeds, Greeting greeting, PoolWishes wishes)
+        : seeds_{std::move(seeds)}, greeting_{std::move(greeting)}, wishes_{std::move(wishes)} {}
 
     ~ClusterRoutes() override {
         thread_.request_stop();
         if (thread_.joinable()) {
             thread_.join();
         }
+        // Pools have threads that ask for slots, until they are gone.
+        std::map<Endpoint, std::shared_ptr<ConnectionPool>> gone;
+        const std::lock_guard lock{mutex_};
+        std::fill(slots_.begin(), slots_.end(), nullptr);
+        gone.swap(pools_);
     }
 
     // Why it cannot be used: nobody tells the map, or one of the masters is not as it should be.
@@ -92,6 +99,11 @@ public:
     }
 
     [[nodiscard]] bool splits() const override { return true; }
+    [[nodiscard]] std::size_t lanes() const override { return lanes_; }
+    [[nodiscard]] std::size_t lane(std::uint16_t slot) override {
+        const std::lock_guard lock{mutex_};
+        return lane_of_slot_[slot];
+    }
 
     std::shared_ptr<ConnectionPool> to(std::uint16_t slot) override {
         const std::lock_guard lock{mutex_};
@@ -109,6 +121,7 @@ public:
     void moved(std::uint16_t slot, const Endpoint& endpoint) override {
         const std::lock_guard lock{mutex_};
         slots_[slot] = pool_of(endpoint);
+        lane_of_slot_[slot] = home_of(endpoint);
         disturb();
     }
 
@@ -125,6 +138,8 @@ public:
 private:
     // Asking is cheap, but not for each of thousands of calls.
     static constexpr milliseconds kPause{50};
+    // Each costs threads. Masters beyond share them.
+    static constexpr std::size_t kLanesMax = 16;
 
     // With mutex_ held.
     void disturb() {
@@ -137,10 +152,40 @@ private:
         auto& pool = pools_[endpoint];
         if (!pool) {
             pool = std::make_shared<ConnectionPool>(
-                [endpoint, greeting = greeting_] { return greet(endpoint, greeting, Wanted::Limits); },
-                connections_max_);
+                [this, endpoint] { return open_at(endpoint); }, wishes_.connections_max,
+                ServerWatchSettings{"Redis at " + text_of(endpoint), wishes_.patience, wishes_.observer});
         }
         return pool;
+    }
+
+    Result<std::unique_ptr<Connection>, std::string> open_at(const Endpoint& endpoint) {
+        auto opened = tried(greet(endpoint, greeting_, Wanted::Limits), wishes_.trial, slot_at(endpoint));
+        if (!opened) {  // Another may have taken over.
+            missed();
+        }
+        return opened;
+    }
+
+    // A slot that the server has. If it has none it says so, and that is an answer.
+    std::uint16_t slot_at(const Endpoint& endpoint) {
+        const std::lock_guard lock{mutex_};
+        const auto pool = pools_.find(endpoint);
+        const auto slot =
+            pool == pools_.end() ? slots_.end() : std::find(slots_.begin(), slots_.end(), pool->second);
+        return slot == slots_.end() ? 0 : static_cast<std::uint16_t>(slot - slots_.begin());
+    }
+
+    // The lane of a server: one that has the fewest. With mutex_ held.
+    std::size_t home_of(const Endpoint& endpoint) {
+        if (const auto known = homes_.find(endpoint); known != homes_.end()) {
+            return known->second;
+        }
+        std::vector<std::size_t> crowds(lanes_);
+        for (const auto& [server, lane] : homes_) {
+            ++crowds[lane];
+        }
+        const auto least = std::min_element(crowds.begin(), crowds.end());
+        return homes_[endpoint] = static_cast<std::size_t>(least - crowds.begin());
     }
 
     void tend(const std::stop_token& stop) {
@@ -189,14 +234,22 @@ private:
         std::map<Endpoint, std::shared_ptr<ConnectionPool>> gone;  // Closed when the lock is free again.
         const std::lock_guard lock{mutex_};
         gone.swap(pools_);
+        std::set<Endpoint> masters;
+        for (const SlotRange& range : ranges) {
+            masters.insert(range.master);
+        }
+        lanes_ = lanes_ != 0 ? lanes_ : std::min(masters.size(), kLanesMax);
+        std::erase_if(homes_, [&](const auto& home) { return !masters.contains(home.first); });
         std::vector<std::shared_ptr<ConnectionPool>> slots(kSlots);
         for (const SlotRange& range : ranges) {
             if (const auto known = gone.find(range.master); known != gone.end()) {
                 pools_.insert(gone.extract(known));
             }
             const auto pool = pool_of(range.master);
+            const std::size_t lane = home_of(range.master);
             for (std::size_t slot = range.first; slot <= range.last; ++slot) {
                 slots[slot] = pool;
+                lane_of_slot_[slot] = lane;
             }
         }
         slots_.swap(slots);
@@ -204,12 +257,16 @@ private:
 
     const std::vector<Endpoint> seeds_;
     const Greeting greeting_;
-    const std::size_t connections_max_;
+    const PoolWishes wishes_;
+    std::size_t lanes_ = 0;  // As many as there were masters when it was opened.
     std::mutex mutex_;
     std::condition_variable_any disturbed_;
     std::map<Endpoint, std::shared_ptr<ConnectionPool>> pools_;  // Guarded by mutex_, like all below.
     std::vector<std::shared_ptr<ConnectionPool>> slots_{kSlots};
-    bool old_ = false;  // What is known of the slots may not be true any more.
+    std::map<Endpoint, std::size_t> homes_;  // The lane of each master.
+    std::vector<std::size_t> lane_of_slot_ =
+        std::vector<std::size_t>(kSlots);  // One that nobody has keeps its last.
+    bool old_ = false;                     // What is known of the slots may not be true any more.
     std::size_t turn_ = 0;
     std::jthread thread_;
 };
@@ -217,8 +274,8 @@ private:
 }  // namespace
 
 OpenedRoutes open_cluster_routes(const RedisAddress& address, const Greeting& greeting,
-                                 std::size_t connections_max) {
-    auto routes = std::make_unique<ClusterRoutes>(address.nodes, greeting, connections_max);
+                                 const PoolWishes& wishes) {
+    auto routes = std::make_unique<ClusterRoutes>(address.nodes, greeting, wishes);
     if (auto opened = routes->open(); !opened) {
         return Failed{opened.error()};
     }

@@ -65,11 +65,18 @@ public:
             error_code ignored;  // Slower without, but not wrong.
             socket().set_option(tcp::no_delay{true}, ignored);
         }
-        if constexpr (std::is_same_v<Stream, TlsStream>) {
-            error = error ? error : shake_hands(deadline);
+        if (error) {
+            return error->message();
         }
-        return error ? std::optional{error->message()} : std::nullopt;
+        if constexpr (std::is_same_v<Stream, TlsStream>) {
+            if (const auto failure = shake_hands(deadline)) {
+                return in_words_of_tls(*failure);
+            }
+        }
+        return std::nullopt;
     }
+
+    [[nodiscard]] const std::string& trouble() const override { return trouble_; }
 
     bool send(std::string_view bytes, Deadline deadline) override {
         return !over_ && !await(deadline, [&](auto done) {
@@ -82,6 +89,7 @@ public:
         while (!over_) {
             void* reply = nullptr;
             if (redisReaderGetReply(reader_.get(), &reply) != REDIS_OK) {
+                trouble_ = "says what is not Redis's protocol";
                 break;
             }
             if (reply != nullptr) {
@@ -123,7 +131,12 @@ private:
     std::optional<error_code> shake_hands(Deadline deadline) {
         error_code failure;
         stream_.set_verify_mode(asio::ssl::verify_peer, failure);
-        stream_.set_verify_callback(asio::ssl::host_name_verification{endpoint_.host}, failure);
+        // By OpenSSL itself, which tells a wrong name from other faults. An address is no name.
+        X509_VERIFY_PARAM* const wanted = SSL_get0_param(stream_.native_handle());
+        if (X509_VERIFY_PARAM_set1_ip_asc(wanted, endpoint_.host.c_str()) != 1 &&
+            X509_VERIFY_PARAM_set1_host(wanted, endpoint_.host.data(), endpoint_.host.size()) != 1) {
+            return asio::error::no_memory;
+        }
         // SSL_set_tlsext_host_name, whose macro has a cast of the old style.
         std::string host = endpoint_.host;
         SSL_ctrl(stream_.native_handle(), SSL_CTRL_SET_TLSEXT_HOSTNAME, TLSEXT_NAMETYPE_host_name,
@@ -132,6 +145,30 @@ private:
             return failure;
         }
         return await(deadline, [&](auto done) { stream_.async_handshake(TlsStream::client, done); });
+    }
+
+    // Which fault it was, for whoever has to mend it, and OpenSSL's own words.
+    std::string in_words_of_tls(const error_code& failure) {
+        const long verified = SSL_get_verify_result(stream_.native_handle());
+        const std::string own_words =
+            " (" +
+            std::string{verified == X509_V_OK ? failure.message() : X509_verify_cert_error_string(verified)} +
+            ")";
+        switch (verified) {
+            case X509_V_OK: break;
+            case X509_V_ERR_HOSTNAME_MISMATCH:
+            case X509_V_ERR_IP_ADDRESS_MISMATCH:
+                return "its certificate is for another name than '" + endpoint_.host + "'" + own_words;
+            case X509_V_ERR_CERT_HAS_EXPIRED: return "its certificate has expired" + own_words;
+            case X509_V_ERR_CERT_NOT_YET_VALID: return "its certificate is not valid yet" + own_words;
+            default: return "no authority that we believe vouches for its certificate" + own_words;
+        }
+        if (failure == asio::error::timed_out) {
+            return failure.message();
+        }
+        const bool no_tls =
+            ERR_GET_REASON(static_cast<unsigned long>(failure.value())) == SSL_R_WRONG_VERSION_NUMBER;
+        return (no_tls ? "it does not speak TLS on this port" : "TLS with it fails") + own_words;
     }
 
     // Starts an operation and waits for its end; what went wrong, if anything. Then the connection is over.
@@ -147,8 +184,14 @@ private:
             context_.run();
             result = asio::error::timed_out;
         }
-        over_ = over_ || *result;
-        return *result ? result : std::nullopt;
+        if (!*result) {
+            return std::nullopt;
+        }
+        over_ = true;
+        trouble_ = *result == asio::error::timed_out ? "does not answer in time"
+                   : *result == asio::error::eof     ? "has closed the connection"
+                                                     : "has lost the connection: " + result->message();
+        return result;
     }
 
     const Endpoint endpoint_;
@@ -157,6 +200,7 @@ private:
     std::unique_ptr<redisReader, ReaderDeleter> reader_{redisReaderCreate()};
     std::array<char, 16'384> buffer_{};
     bool over_ = false;
+    std::string trouble_;
 };
 
 template <class Stream, class... Arguments>

@@ -42,6 +42,8 @@ public:
     virtual bool send(std::string_view bytes, Deadline deadline) = 0;
     // The next reply. Nothing: the connection is over.
     virtual std::optional<Reply> receive(Deadline deadline) = 0;
+    // What went wrong, in words that follow the server's name. Of a connection that is over.
+    [[nodiscard]] virtual const std::string& trouble() const = 0;
     // Whether nothing has gone wrong so far, and the server has neither closed it nor sent what nobody asked.
     [[nodiscard]] virtual bool alive() = 0;
 

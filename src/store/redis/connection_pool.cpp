@@ -3,19 +3,14 @@
 #include <algorithm>
 #include <cassert>
 #include <iterator>
-#include <random>
 
 namespace sluice::redis {
-namespace {
 
-constexpr Backoff::Bounds kBackoff{std::chrono::milliseconds{20}, std::chrono::milliseconds{1000}};
-
-}  // namespace
-
-ConnectionPool::ConnectionPool(Opener opener, std::size_t max)
+ConnectionPool::ConnectionPool(Opener opener, std::size_t max, ServerWatchSettings watched)
     : opener_{std::move(opener)},
       max_{max},
-      backoff_{kBackoff, std::random_device{}()},
+      server_{watched.server},
+      watch_{std::move(watched), [this] { return open_one(); }, [this] { wake_all(); }},
       thread_{[this](const std::stop_token& stop) { tend(stop); }} {
     assert(max_ >= 1);
 }
@@ -23,32 +18,24 @@ ConnectionPool::ConnectionPool(Opener opener, std::size_t max)
 ConnectionPool::~ConnectionPool() {
     thread_.request_stop();
     thread_.join();
+    const std::lock_guard lock{mutex_};
     assert(open_ == idle_.size() && waiting_ == 0);
 }
 
 Result<void, std::string> ConnectionPool::open_first() {
-    auto opened = opener_();
-    if (!opened) {
-        return Unexpected{opened.error()};
-    }
-    const std::lock_guard lock{mutex_};
-    idle_.push_back(std::move(*opened));
-    ++open_;
-    was_open_ = true;
-    freed_.notify_one();
-    return {};
+    const auto trouble = open_one();
+    return trouble ? Unexpected{*trouble} : Result<void, std::string>{};
 }
 
 std::unique_ptr<Connection> ConnectionPool::take(Deadline deadline) {
     std::unique_lock lock{mutex_};
-    while (true) {
+    while (!watch_.down()) {
         if (idle_.empty()) {
             ++waiting_;
             wanted_.notify_one();
-            const bool decided = freed_.wait_until(
-                lock, deadline, [this] { return !idle_.empty() || (unreachable_ && open_ == 0); });
+            freed_.wait_until(lock, deadline, [this] { return !idle_.empty() || watch_.down(); });
             --waiting_;
-            if (!decided || idle_.empty()) {
+            if (idle_.empty()) {
                 return nullptr;
             }
         }
@@ -59,6 +46,7 @@ std::unique_ptr<Connection> ConnectionPool::take(Deadline deadline) {
         }
         --open_;
     }
+    return nullptr;
 }
 
 void ConnectionPool::give_back(std::unique_ptr<Connection> connection) {
@@ -93,8 +81,9 @@ void ConnectionPool::keep_only(const Endpoint& server) {
 }
 
 // One is opened for those who wait, and, once there has been one, so that the next caller need not wait.
+// While something is wrong the watch does it.
 bool ConnectionPool::wants_one() const {
-    return open_ < max_ && (waiting_ > idle_.size() || (was_open_ && open_ == 0));
+    return watch_.calm() && open_ < max_ && (waiting_ > idle_.size() || (was_open_ && open_ == 0));
 }
 
 void ConnectionPool::tend(const std::stop_token& stop) {
@@ -102,28 +91,35 @@ void ConnectionPool::tend(const std::stop_token& stop) {
         {
             std::unique_lock lock{mutex_};
             wanted_.wait(lock, stop, [this] { return wants_one(); });
-            wanted_.wait_until(lock, stop, retry_at_, [] { return false; });
-            if (stop.stop_requested() || !wants_one()) {
-                continue;
-            }
         }
-        open_one();
+        if (stop.stop_requested()) {
+            return;
+        }
+        if (const auto trouble = open_one()) {
+            watch_.failed(*trouble);
+        }
     }
 }
 
-void ConnectionPool::open_one() {
+std::optional<std::string> ConnectionPool::open_one() {
     auto opened = opener_();
+    if (!opened) {
+        return opened.error();
+    }
     const std::lock_guard lock{mutex_};
-    unreachable_ = !opened;
-    if (opened) {
+    if (open_ < max_) {
         idle_.push_back(std::move(*opened));
         ++open_;
         was_open_ = true;
-        backoff_.reset();
-    } else {
-        retry_at_ = Clock::now() + backoff_.next();
+        freed_.notify_one();
     }
+    return std::nullopt;
+}
+
+void ConnectionPool::wake_all() {
+    const std::lock_guard lock{mutex_};
     freed_.notify_all();
+    wanted_.notify_one();
 }
 
 }  // namespace sluice::redis

@@ -8,6 +8,12 @@ namespace {
 using Failed = Unexpected<std::string>;
 using Words = std::vector<std::string>;
 
+// A port that wants TLS answers nothing that we understand.
+std::string no_answer_of(const Connection& connection, const Greeting& greeting) {
+    return connection.trouble() +
+           (greeting.tls == nullptr ? "; if it wants TLS, its address begins with rediss://" : "");
+}
+
 // Says what went wrong.
 std::optional<std::string> authenticate(Connection& connection, const Greeting& greeting, Deadline deadline) {
     if (greeting.password.empty()) {
@@ -20,7 +26,7 @@ std::optional<std::string> authenticate(Connection& connection, const Greeting& 
     words.push_back(greeting.password);
     const auto reply = connection.ask(words, deadline);
     if (!reply) {
-        return "does not answer";
+        return no_answer_of(connection, greeting);
     }
     // The server's own words might repeat what it was told.
     return reply->is_error() ? std::optional<std::string>{"refuses the user or the password"} : std::nullopt;
@@ -68,8 +74,11 @@ std::optional<std::string> refuse_kind(std::string_view info, Wanted wanted) {
 std::optional<std::string> refuse_by_info(Connection& connection, const Greeting& greeting, Wanted wanted,
                                           Deadline deadline) {
     const auto reply = connection.ask(Words{"INFO"}, deadline);
-    if (!reply || reply->is_error()) {
-        return "does not tell what it is (INFO is refused)";
+    if (!reply) {
+        return connection.trouble();
+    }
+    if (reply->is_error()) {
+        return "does not tell what it is: " + std::string{reply->text()};
     }
     auto problem = refuse_kind(reply->text(), wanted);
     return problem || greeting.allow_eviction ? problem : refuse_eviction(reply->text());
@@ -77,10 +86,11 @@ std::optional<std::string> refuse_by_info(Connection& connection, const Greeting
 
 // A server that wants a password refuses the first command without one. PING is answered by all others, also
 // while they load their data.
-std::optional<std::string> refuse_stranger(Connection& connection, Deadline deadline) {
+std::optional<std::string> refuse_stranger(Connection& connection, const Greeting& greeting,
+                                           Deadline deadline) {
     const auto reply = connection.ask(Words{"PING"}, deadline);
     if (!reply) {
-        return "does not answer";
+        return no_answer_of(connection, greeting);
     }
     if (reply->is_error("NOAUTH")) {
         return "wants a password";
@@ -93,7 +103,7 @@ std::optional<std::string> refuse_stranger(Connection& connection, Deadline dead
 std::optional<std::string> examine(Connection& connection, const Greeting& greeting, Wanted wanted) {
     const Deadline deadline = std::chrono::steady_clock::now() + greeting.timeout;
     auto problem = authenticate(connection, greeting, deadline);
-    problem = problem ? problem : refuse_stranger(connection, deadline);
+    problem = problem ? problem : refuse_stranger(connection, greeting, deadline);
     if (!problem && wanted != Wanted::Anything) {
         problem = refuse_by_info(connection, greeting, wanted, deadline);
     }

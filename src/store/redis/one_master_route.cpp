@@ -14,8 +14,10 @@ using OpenedConnection = Result<std::unique_ptr<Connection>, std::string>;
 // One server that has everything: a single one, or the master that sentinels name.
 class OneMasterRoute final : public Routes {
 public:
-    OneMasterRoute(ConnectionPool::Opener opener, std::size_t connections_max)
-        : pool_{std::make_shared<ConnectionPool>(std::move(opener), connections_max)} {}
+    OneMasterRoute(ConnectionPool::Opener opener, const PoolWishes& wishes, std::string server)
+        : pool_{std::make_shared<ConnectionPool>(
+              std::move(opener), wishes.connections_max,
+              ServerWatchSettings{std::move(server), wishes.patience, wishes.observer})} {}
 
     Result<void, std::string> open_first() { return pool_->open_first(); }
 
@@ -43,10 +45,11 @@ OpenedRoutes opened(std::unique_ptr<Route> route) {
 // answer; what is charged there is lost.
 class SentinelRoute final : public Routes {
 public:
-    SentinelRoute(const RedisAddress& address, const Greeting& greeting, std::size_t connections_max)
+    SentinelRoute(const RedisAddress& address, const Greeting& greeting, const PoolWishes& wishes)
         : sentinels_{address, greeting},
           greeting_{greeting},
-          route_{[this] { return open(); }, connections_max} {}
+          trial_{wishes.trial},
+          route_{[this] { return open(); }, wishes, "Redis master '" + address.master + "'"} {}
 
     Result<void, std::string> open_first() {
         auto first = route_.open_first();
@@ -71,7 +74,7 @@ private:
         if (!master) {
             return Failed{master.error()};
         }
-        return greet(*master, greeting_, Wanted::Master);
+        return tried(greet(*master, greeting_, Wanted::Master), trial_, 0);
     }
 
     void watch(const std::stop_token& stop) {
@@ -88,21 +91,24 @@ private:
 
     Sentinels sentinels_;
     const Greeting greeting_;
+    const Trial trial_;
     OneMasterRoute route_;
     std::jthread thread_;
 };
 
 }  // namespace
 
-OpenedRoutes open_single_route(const Endpoint& server, const Greeting& greeting,
-                               std::size_t connections_max) {
+OpenedRoutes open_single_route(const Endpoint& server, const Greeting& greeting, const PoolWishes& wishes) {
     return opened(std::make_unique<OneMasterRoute>(
-        [server, greeting] { return greet(server, greeting, Wanted::Alone); }, connections_max));
+        [server, greeting, trial = wishes.trial] {
+            return tried(greet(server, greeting, Wanted::Alone), trial, 0);
+        },
+        wishes, "Redis at " + text_of(server)));
 }
 
 OpenedRoutes open_sentinel_route(const RedisAddress& address, const Greeting& greeting,
-                                 std::size_t connections_max) {
-    return opened(std::make_unique<SentinelRoute>(address, greeting, connections_max));
+                                 const PoolWishes& wishes) {
+    return opened(std::make_unique<SentinelRoute>(address, greeting, wishes));
 }
 
 }  // namespace sluice::redis

@@ -9,6 +9,7 @@
 #include "store/redis/rule_words.hpp"
 #include "store/redis/script_runner.hpp"
 #include "store/redis/state_keys.hpp"
+#include "store/redis/trial.hpp"
 
 namespace sluice {
 namespace redis {
@@ -80,6 +81,7 @@ CheckOutcome verdict_in(const std::optional<Reply>& reply) {
 // All that the routes and the store need for as long as the store lives.
 struct Surroundings {
     std::unique_ptr<TlsIdentity> tls;
+    std::unique_ptr<Script> script;
     std::unique_ptr<Routes> routes;
 };
 
@@ -88,8 +90,19 @@ public:
     RedisLimits(Surroundings around, const ScriptTime& time, std::chrono::milliseconds timeout)
         : around_{std::move(around)},
           clock_{time.clock},
-          script_{time},
-          runner_{*around_.routes, script_, timeout} {}
+          runner_{*around_.routes, *around_.script, timeout} {}
+
+    [[nodiscard]] std::size_t lanes() const override { return around_.routes->lanes(); }
+
+    [[nodiscard]] std::size_t lane(std::string_view key) override {
+        return around_.routes->lane(slot_of(state_key("", key)));
+    }
+
+    void gave_up_on(std::string_view key) override {
+        if (const auto pool = around_.routes->to(slot_of(state_key("", key)))) {
+            pool->watch().failed(pool->server() + " does not answer in time");
+        }
+    }
 
     void take(std::span<const Check> checks, std::span<CheckOutcome> outcomes) override {
         assert(checks.size() == outcomes.size());
@@ -241,7 +254,7 @@ private:
     }
 
     [[nodiscard]] std::vector<std::string> words_for(const char* operation, const Links& links) const {
-        std::vector<std::string> words{"EVALSHA", script_.sha(), std::to_string(links.size())};
+        std::vector<std::string> words{"EVALSHA", around_.script->sha(), std::to_string(links.size())};
         words.reserve(6 + 6 * links.size());
         for (const Link& link : links) {
             words.push_back(state_key(link.plan->name(), link.key));
@@ -278,20 +291,19 @@ private:
 
     Surroundings around_;
     const MomentClock* clock_;  // Null: the server's own clock.
-    const Script script_;
     ScriptRunner runner_;
 };
 
-OpenedRoutes open_routes(const RedisAddress& address, const Greeting& greeting, std::size_t connections_max) {
+OpenedRoutes open_routes(const RedisAddress& address, const Greeting& greeting, const PoolWishes& wishes) {
     switch (address.deployment) {
-        case Deployment::Sentinel: return open_sentinel_route(address, greeting, connections_max);
-        case Deployment::Cluster: return open_cluster_routes(address, greeting, connections_max);
-        default: return open_single_route(address.nodes[0], greeting, connections_max);
+        case Deployment::Sentinel: return open_sentinel_route(address, greeting, wishes);
+        case Deployment::Cluster: return open_cluster_routes(address, greeting, wishes);
+        default: return open_single_route(address.nodes[0], greeting, wishes);
     }
 }
 
-Result<Surroundings, std::string> open_surroundings(const RedisOptions& options,
-                                                    const RedisAddress& address) {
+Result<Surroundings, std::string> open_surroundings(const RedisOptions& options, const RedisAddress& address,
+                                                    const ScriptTime& time) {
     Surroundings around;
     if (address.tls) {
         auto tls = make_tls_identity(options.tls_ca_file, options.tls_certificate_file, options.tls_key_file);
@@ -300,9 +312,15 @@ Result<Surroundings, std::string> open_surroundings(const RedisOptions& options,
         }
         around.tls = std::move(*tls);
     }
+    around.script = std::make_unique<Script>(time);
+    // A watch that asks a silent server waits at least as long as callers do.
+    const auto patience = std::max(options.timeout, options.patience);
+    const auto timeout = std::max(options.connect_timeout, patience);
     const Greeting greeting{address.user, address.password, around.tls.get(), options.allow_eviction,
-                            options.connect_timeout};
-    auto routes = open_routes(address, greeting, options.connections_max);
+                            timeout};
+    auto routes = open_routes(address, greeting,
+                              {options.connections_max, patience, options.observer,
+                               make_trial(*around.script, time.clock, timeout)});
     if (!routes) {
         return Failed{routes.error()};
     }
@@ -321,7 +339,7 @@ OpenedLimits open_limits(const RedisOptions& options, const ScriptTime& time) {
         return Failed{"redis needs at least one connection and time-outs of at least a millisecond"};
     }
     try {
-        auto around = open_surroundings(options, *address);
+        auto around = open_surroundings(options, *address, time);
         if (!around) {
             return Failed{around.error()};
         }

@@ -5,6 +5,7 @@
 #include <string>
 
 #include "app/limits/limit_store.hpp"
+#include "app/limits/server_watch.hpp"
 
 namespace sluice {
 
@@ -17,6 +18,10 @@ struct RedisOptions {
     // How long setting up a connection may take. Callers do not wait for it longer than `timeout`.
     std::chrono::milliseconds connect_timeout{1000};
     std::size_t connections_max = 8;  // To each server.
+    // How long those wait who ask the store, if longer than `timeout`; and who hears of servers that do not
+    // answer, for as long as the store lives: see ServerWatch.
+    std::chrono::milliseconds patience{0};
+    ServerObserver* observer = nullptr;
     // A server that may evict keys forgets limits that are still running.
     bool allow_eviction = false;
     // Over TLS: whom to believe (empty: the system's authorities), and who we are (empty: nobody).
@@ -34,10 +39,13 @@ struct RedisOptions {
 // Redis too, as many as it holds: put_override never says Full. A hash that another version wrote gets its
 // checks LimitFault::Unavailable, and no others.
 //
-// Connects, and fails with one sentence if that is not possible, if the server refuses the password, may
-// evict keys, or is a replica or a node of a Cluster where the address names one server. Afterwards
-// connections that are lost are made again in the background. A server that has become a replica answers
-// nothing: LimitFault::Unavailable.
+// Each server has a ServerWatch. While that calls it down, its keys, and no others, get
+// LimitFault::Unavailable at once.
+//
+// Connects, runs the script once, and fails with one sentence if that is not possible, if the server refuses
+// the password or the script, may evict keys, or is a replica or a node of a Cluster where the address names
+// one server. Afterwards connections that are lost are made again in the background. A server that has
+// become a replica answers nothing: LimitFault::Unavailable.
 Result<std::unique_ptr<LimitStore>, std::string> open_redis_limit_store(const RedisOptions& options);
 
 }  // namespace sluice

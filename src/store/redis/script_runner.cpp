@@ -5,6 +5,8 @@
 #include <map>
 #include <vector>
 
+#include "store/redis/trial.hpp"
+
 namespace sluice::redis {
 namespace {
 
@@ -30,6 +32,8 @@ struct Parcel {
     std::vector<Errand> errands{};
     bool load = false;  // The server does not know the script.
     std::unique_ptr<Connection> connection{};
+    bool answered = false;  // At least one of the replies is more than a refusal.
+    std::string refusal{};  // The last one, in the server's own words.
 
     Parcel() = default;
     Parcel(const Parcel&) = delete;
@@ -38,6 +42,14 @@ struct Parcel {
     ~Parcel() {
         if (connection) {
             drop_connection();
+        }
+    }
+
+    void note(const Reply& reply) {
+        if (refuses_work(reply)) {
+            refusal = reply.text();
+        } else {
+            answered = true;
         }
     }
 
@@ -85,6 +97,7 @@ public:
         for (auto& [address, parcel] : parcels_) {
             parcel.connection = parcel.pool->take(deadline_);
             if (!parcel.connection) {
+                parcel.pool->watch().failed(parcel.pool->server() + " gives no connection in time");
                 routes_.missed();
             }
         }
@@ -127,7 +140,7 @@ private:
             bytes.append(errand.call->command);
         }
         if (!parcel.connection->send(bytes, deadline_)) {
-            lose(parcel);
+            lose_silent(parcel);
         }
     }
 
@@ -141,10 +154,16 @@ private:
             auto reply = there ? parcel.connection->receive(deadline_) : std::nullopt;
             there = reply.has_value();
             if (!there) {
-                lose(parcel);
+                lose_silent(parcel);
                 return;
             }
+            parcel.note(*reply);
             sort(parcel, std::move(errand), std::move(*reply));
+        }
+        if (parcel.answered) {
+            parcel.pool->watch().answered();
+        } else {
+            parcel.pool->watch().failed(parcel.pool->server() + " says " + parcel.refusal);
         }
         if (demoted_) {
             demoted_ = false;
@@ -188,6 +207,11 @@ private:
         pause_ = true;
         errand.asking = nullptr;
         again_.push_back(std::move(errand));
+    }
+
+    void lose_silent(Parcel& parcel) {
+        parcel.pool->watch().failed(parcel.pool->server() + " " + parcel.connection->trouble());
+        lose(parcel);
     }
 
     void lose(Parcel& parcel) {

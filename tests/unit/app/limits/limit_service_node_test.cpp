@@ -22,8 +22,8 @@ protected:
 
     void start() {
         service_.reset();
-        service_ = std::make_unique<LimitService>(service_options_,
-                                                  LimitServiceWorld{store_, *local_, book_, metrics_, log_});
+        service_ = std::make_unique<LimitService>(
+            service_options_, LimitServiceWorld{store_, *local_, book_, metrics_, servers_});
     }
     LimitAnswer check(std::string_view plan, Tokens cost = 1) {
         const Names names{plan};
@@ -50,6 +50,7 @@ protected:
 
     std::unique_ptr<MemoryLimitStore> local_ = make_memory_limit_store({.keys_max = 100, .seed = 8}, clock_);
     RecordingLog log_;
+    LimitServers servers_{log_, metrics_};
     LimitServiceOptions service_options_;
     std::unique_ptr<LimitService> service_;
 };

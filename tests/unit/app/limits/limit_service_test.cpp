@@ -1,6 +1,7 @@
 #include "app/limits/limit_service.hpp"
 
 #include <future>
+#include <latch>
 
 #include <gtest/gtest.h>
 
@@ -31,8 +32,8 @@ protected:
 
     void open() {
         service_.reset();
-        service_ = std::make_unique<LimitService>(options_,
-                                                  LimitServiceWorld{store_, *local_, book_, metrics_, log_});
+        service_ = std::make_unique<LimitService>(
+            options_, LimitServiceWorld{store_, *local_, book_, metrics_, servers_});
     }
 
     LimitReply check(std::string_view key, const Names& plans, Tokens cost = 1) {
@@ -74,6 +75,7 @@ protected:
     PlanBook book_;
     CountingLimitMetrics metrics_;
     RecordingLog log_;
+    LimitServers servers_{log_, metrics_};
     LimitServiceOptions options_;
     std::unique_ptr<LimitService> service_;
 };
@@ -289,7 +291,6 @@ TEST_P(LimitServiceTest, DecidesLocallyWhereAPlanSaysSo) {
 
 TEST_P(LimitServiceTest, OpensOnlyAsFarAsTheBudgetGoes) {
     options_.policy.open.tokens = 4;
-    options_.breaker.failures_to_open = 100;
     open();
     break_store();
 
@@ -303,7 +304,6 @@ TEST_P(LimitServiceTest, OpensOnlyAsFarAsTheBudgetGoes) {
 
 TEST_P(LimitServiceTest, SpendsNoBudgetOnWhatAnotherPlanDenies) {
     options_.policy.open.tokens = 3;
-    options_.breaker.failures_to_open = 100;
     open();
     break_store();
 
@@ -314,51 +314,8 @@ TEST_P(LimitServiceTest, SpendsNoBudgetOnWhatAnotherPlanDenies) {
     EXPECT_EQ(reason("a", {"gold"}, 3), LimitReason::FailOpen);
 }
 
-TEST_P(LimitServiceTest, StopsAskingAStoreThatIsDownAndSaysSoOnce) {
-    options_.breaker = {2, 1h, 1};
-    open();
-    break_store();
-
-    for (int i = 0; i < 5; ++i) {
-        EXPECT_EQ(reason("k", {"daily"}), LimitReason::FailOpen);
-    }
-
-    EXPECT_EQ(store_.calls, 2U);
-    EXPECT_EQ(service_->breaker(), BreakerState::Open);
-    EXPECT_EQ(metrics_.count(StoreFailure::Unavailable), 2U);
-    EXPECT_EQ(metrics_.count(StoreFailure::Skipped), 3U);
-    EXPECT_EQ(log_.lines().size(), 1U);
-    EXPECT_EQ(log_.count_starting("WARN LimitService - The store of limits does not answer"), 1U);
-}
-
-TEST_P(LimitServiceTest, GoesBackToAStoreThatAnswersItsProbes) {
-    options_.breaker = {1, 0ms, 2};
-    open();
-    break_store();
-    EXPECT_EQ(reason("k", {"daily"}), LimitReason::FailOpen);
-    store_.before = {};
-
-    EXPECT_EQ(reason("k", {"daily"}), LimitReason::Ok);
-    EXPECT_EQ(service_->breaker(), BreakerState::HalfOpen);
-    EXPECT_EQ(reason("k", {"daily"}), LimitReason::Ok);
-
-    EXPECT_EQ(service_->breaker(), BreakerState::Closed);
-    EXPECT_TRUE(log_.has("INFO LimitService - The store of limits answers again"));
-}
-
-TEST_P(LimitServiceTest, TakesAFullStoreForNoDeadOne) {
-    options_.breaker = {1, 1h, 1};
-    open();
-    break_store(LimitFault::Full);
-
-    EXPECT_EQ(reason("k", {"gold"}), LimitReason::FailOpen);
-
-    EXPECT_EQ(service_->breaker(), BreakerState::Closed);
-}
-
 TEST_P(LimitServiceTest, SurvivesAFaultAtEveryCall) {
     for (std::uint64_t n = 1; n <= 6; ++n) {
-        options_.breaker.failures_to_open = 100;
         open();
         store_.calls = 0;
         store_.before = [n](std::uint64_t call) {
@@ -401,6 +358,75 @@ TEST_P(BlockingLimitServiceTest, AnswersByItsDeadlineWhenTheStoreHangs) {
     gate.let_go();
     service_->stop();
     EXPECT_EQ(store_.calls, 1U);  // The second was over before its turn came, and was not charged.
+}
+
+// A store on two servers, of which one has the keys that begin with "slow".
+class TwoServers final : public LimitStore {
+public:
+    explicit TwoServers(LimitStore& real) : real_{real} {}
+
+    std::latch gate{1};  // Before the slow one.
+    std::atomic<int> given_up = 0;
+
+    [[nodiscard]] std::size_t lanes() const override { return 2; }
+    [[nodiscard]] std::size_t lane(std::string_view key) override { return key.starts_with("slow") ? 1 : 0; }
+    void gave_up_on(std::string_view key) override { given_up += key == "slow" ? 1 : 100; }
+    void take(std::span<const Check> checks, std::span<CheckOutcome> outcomes) override {
+        for (const Check& check : checks) {
+            EXPECT_EQ(lane(check.key), lane(checks[0].key)) << "in one call";
+        }
+        if (lane(checks[0].key) == 1) {
+            gate.wait();
+        }
+        real_.take(checks, outcomes);
+    }
+    CheckOutcome take_together(std::span<const Check> checks) override { return real_.take_together(checks); }
+    Result<void, LimitFault> refund(const Check& check) override { return real_.refund(check); }
+    Result<bool, LimitFault> release(std::string_view key, const Plan& plan, LeaseId lease) override {
+        return real_.release(key, plan, lease);
+    }
+    Result<void, LimitFault> reset(std::string_view key, std::span<const Plan* const> plans) override {
+        return real_.reset(key, plans);
+    }
+    Result<std::vector<Standing>, LimitFault> inspect(std::string_view key,
+                                                      std::span<const Plan* const> plans) override {
+        return real_.inspect(key, plans);
+    }
+    Result<void, LimitFault> put_override(std::string_view key, const Plan& plan,
+                                          const LimitOverride& replacement) override {
+        return real_.put_override(key, plan, replacement);
+    }
+
+private:
+    LimitStore& real_;
+};
+
+// In one call with a check that hangs, and behind others that hang.
+TEST_P(BlockingLimitServiceTest, AnswersKeysOfAServerThatAnswersWhileAnotherHangs) {
+    TwoServers servers{*memory_};
+    options_.deadline = 200ms;
+    service_.reset();
+    LimitService service{options_, LimitServiceWorld{servers, *local_, book_, metrics_, servers_}};
+    const Names gold{"gold"};
+    const auto check_both = [&] {
+        std::promise<std::vector<LimitReply>> promise;
+        const std::array<LimitQuestion, 3> questions{
+            LimitQuestion{"slow", gold, 1}, {"quick", gold, 1}, {"slow", gold, 1}};
+        service.check_each(questions,
+                           [&](std::vector<LimitReply> replies) { promise.set_value(std::move(replies)); });
+        return promise.get_future().get();
+    };
+
+    for (const LimitReason reason :
+         {LimitReason::Ok, LimitReason::Ok, LimitReason::Ok, LimitReason::Denied}) {
+        const auto replies = check_both();
+        EXPECT_EQ(replies[0]->reason, LimitReason::FailOpen);
+        EXPECT_EQ(replies[1]->reason, reason) << "three are all that gold has";
+        EXPECT_EQ(replies[2]->reason, LimitReason::FailOpen);
+    }
+    servers.gate.count_down();
+    service.stop();
+    EXPECT_EQ(servers.given_up, 4) << "the store hears of each errand that nobody waits for any more";
 }
 
 TEST_P(BlockingLimitServiceTest, AsksForManyChecksAtOnce) {
