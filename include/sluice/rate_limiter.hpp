@@ -31,7 +31,7 @@ struct RateLimitResult {
     std::chrono::microseconds wait{};
     RateLimitReason reason = RateLimitReason::Denied;
     std::string plan;         // The one that denied, is missing, or is the tightest.
-    std::uint64_t lease = 0;  // Allowed by a concurrency plan: what to release. 0: nothing; so is Local.
+    std::uint64_t lease = 0;  // Allowed by a concurrency plan: what to release. 0: nothing.
 };
 
 enum class RateLimitErrorKind : std::uint8_t { MissingPlan, Invalid, Full, Unsupported, Unavailable };

@@ -16,7 +16,9 @@ struct Acquisition {
     std::size_t plan = 0;  // Which of the plans speaks.
     std::int64_t remaining = 0;
     std::chrono::microseconds wait{};
-    std::uint64_t lease = 0;  // Allowed by a concurrency plan: what to release. 0: nothing.
+    // Allowed by a concurrency plan: what to release. 0: nothing. Never given twice, not even after a
+    // restart.
+    std::uint64_t lease = 0;
 };
 
 // How a key stands with one plan, as a call for one token would see it.

@@ -25,6 +25,12 @@ public:
     // What a call gets whose key others hold. REQUIRES: as answer().
     RateLimitResult contended(std::string_view key, std::span<const RatePlan> plans, std::int64_t tokens);
 
+    // Gives back a lease of answer(). False: it is none, or not held any more.
+    bool release(std::string_view key, const RatePlan& plan, std::uint64_t lease) {
+        const auto released = local_.store->release(key, plan.booked().plan, LeaseId{lease});
+        return released && *released;
+    }
+
 private:
     // The plans of a call, numbered. A check points at them, so they must not move.
     struct Call {

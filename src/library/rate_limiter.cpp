@@ -69,7 +69,13 @@ public:
     Result<bool, RateLimitError> release(std::string_view key, std::string_view name,
                                          std::uint64_t lease) override {
         const auto plan = find_all({&name, 1});
-        return plan ? told(repository_.release(key, plan->front(), lease)) : Unexpected{plan.error()};
+        if (!plan) {
+            return Unexpected{plan.error()};
+        }
+        // What this limiter gave while the repository failed comes back here.
+        return fallback_.release(key, plan->front(), lease)
+                   ? Result<bool, RateLimitError>{true}
+                   : told(repository_.release(key, plan->front(), lease));
     }
 
     Result<void, RateLimitError> reset(std::string_view key, PlanNames names) override {

@@ -71,10 +71,7 @@ RateLimitResult result_of(const LimitAnswer& answer) {
     if (!answer.allowed) {
         result.wait = answer.retry_after;
     }
-    // A place that was given away here means nothing to the store, where its number may be somebody else's.
-    if (answer.reason != LimitReason::Local) {
-        result.lease = number_of(answer.lease);
-    }
+    result.lease = number_of(answer.lease);
     return result;
 }
 

@@ -84,7 +84,6 @@ protected:
     }
     Tokens left(std::string_view key, const Plan& plan) { return take(key, {&plan}, 0).remaining; }
 
-private:
     std::unique_ptr<LimitStoreUnderTest> world_;
 };
 

@@ -1,5 +1,6 @@
 #include <array>
 #include <limits>
+#include <set>
 #include <thread>
 
 #include "base/random.hpp"
@@ -179,6 +180,31 @@ TEST_P(LimitStoreContract, GivesEachHolderALeaseToRelease) {
     EXPECT_FALSE(store().release("a", kPlaces, first.lease).value());
     EXPECT_FALSE(store().release("b", kPlaces, second.lease).value());
     EXPECT_TRUE(take("a", {&kPlaces}).allowed);
+}
+
+TEST_P(LimitStoreContract, ReleasingALeaseThatNobodyHoldsChangesNothing) {
+    take("a", {&kPlaces}, 2);
+
+    for (const std::uint64_t unknown :
+         {std::uint64_t{0}, std::uint64_t{1}, std::uint64_t{2}, ~std::uint64_t{0}}) {
+        EXPECT_FALSE(store().release("a", kPlaces, LeaseId{unknown}).value()) << unknown;
+    }
+
+    EXPECT_FALSE(take("a", {&kPlaces}).allowed);
+}
+
+// As after a restart, a FLUSHALL or a DROP: what a store gave before it forgot everything means nothing now.
+TEST_P(LimitStoreContract, GivesNoLeaseThatItGaveInAnEarlierLife) {
+    std::set<LeaseId> given;
+    for (int life = 0; life < 2; ++life) {
+        world_ = GetParam().make();
+        at(kMidnight);
+        for (int i = 0; i < 20; ++i) {
+            const LeaseId lease = take("a" + std::to_string(i), {&kPlaces}).lease;
+            EXPECT_LT(static_cast<std::uint64_t>(lease), std::uint64_t{kExactMax});
+            EXPECT_TRUE(given.insert(lease).second);
+        }
+    }
 }
 
 TEST_P(LimitStoreContract, GivesALeaseAlsoBesideAPlanInShadowModeThatDenies) {

@@ -71,7 +71,7 @@ TEST_F(SqlFunctions, AClientMayAssignAndNothingElse) {
         EXPECT_NE(state_of(*session, "delete from " + relation), "") << relation;
     }
     EXPECT_EQ(state_of(*session, "select nextval('sluice.slot_number')"), kDenied);
-    EXPECT_EQ(state_of(*session, "select nextval('sluice.lease_number')"), kDenied);
+    EXPECT_EQ(state_of(*session, "select sluice.new_lease()"), kDenied);
     EXPECT_EQ(ask(*owner_,
                   "select string_agg(p.proname, ' ' order by p.proname) from pg_proc p"
                   " where p.pronamespace = 'sluice'::regnamespace"

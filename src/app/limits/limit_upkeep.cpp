@@ -83,6 +83,11 @@ void LimitService::release(std::string_view key, std::string_view plan, LeaseId 
             LimitError{Kind::InvalidPlans, "The plan '" + std::string{plan} + "' gives no leases."}});
         return;
     }
+    // What was taken here while the store failed goes back here, whether the store answers now or not.
+    if (const auto here = world_.local.release(key, chosen->front()->plan, lease); here && *here) {
+        done(true);
+        return;
+    }
     const auto give_back = [key = std::string{key}, booked = chosen->front(),
                             lease](LimitStore& store) -> Result<bool, LimitError> {
         const auto held = store.release(key, booked->plan, lease);

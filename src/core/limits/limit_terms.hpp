@@ -17,7 +17,8 @@ using Tokens = std::int64_t;
 // doubles (exact below 2^53) can follow it step by step.
 inline constexpr std::int64_t kExactMax = std::int64_t{1} << 52;
 
-// Names one holder of a place under a concurrency plan.
+// Names one holder of a place under a concurrency plan: a random number below kExactMax, which no other
+// process, node or store has given. 0 stands for none.
 enum class LeaseId : std::uint64_t {};
 
 // One question to one rule. A cost of 0 is a peek: answered as a cost of 1 would be, and never charged.

@@ -44,7 +44,7 @@ void LimitChains::charge(Links& links, std::span<const PlanStanding> standings, 
             continue;  // A peek, or a plan in shadow mode that denies.
         }
         if (std::holds_alternative<Concurrency>(*link.rule) && verdict.lease == LeaseId{}) {
-            verdict.lease = LeaseId{leases_.fetch_add(1, std::memory_order_relaxed) + 1};  // One for all.
+            verdict.lease = leases_.next();  // One for all.
         }
         charge_to(*link.entry, *link.rule, link.ask(now, verdict.lease));
         link.shard->earliest_idle = std::min(link.shard->earliest_idle, link.entry->idle_at);

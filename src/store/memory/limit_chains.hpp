@@ -2,6 +2,7 @@
 
 #include <atomic>
 
+#include "app/limits/lease_numbers.hpp"
 #include "store/memory/limit_shards.hpp"
 #include "store/memory/memory_limit_store.hpp"
 
@@ -30,9 +31,8 @@ private:
     const std::size_t keys_max_;
     const WhenKeysFull when_full_;
     LimitShards& shards_;
-    // Relaxed: they are numbers, and guard nothing.
-    std::atomic<std::uint64_t> refused_{0};
-    std::atomic<std::uint64_t> leases_{0};  // The last one that was given.
+    std::atomic<std::uint64_t> refused_{0};  // Relaxed: a number that guards nothing.
+    LeaseNumbers leases_;
 };
 
 }  // namespace sluice

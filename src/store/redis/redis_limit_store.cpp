@@ -5,6 +5,7 @@
 #include <cassert>
 #include <new>
 
+#include "app/limits/lease_numbers.hpp"
 #include "store/redis/redis_limits.hpp"
 #include "store/redis/rule_words.hpp"
 #include "store/redis/script_runner.hpp"
@@ -124,7 +125,7 @@ public:
             if (are_apart(checks)) {
                 return Unexpected{LimitFault::Apart};
             }
-            return verdict_in(answer_to("take", links));
+            return verdict_in(answer_to("take", links, lease()));
         });
     }
 
@@ -137,7 +138,7 @@ public:
             if (const auto fault = add_links({key, plans, 0}, links)) {
                 return Unexpected{*fault};
             }
-            // The script numbers leases from the time in microseconds: larger ones it never gave.
+            // Larger ones were never given, and are more than the script can tell apart.
             const auto number = std::min<std::uint64_t>(static_cast<std::uint64_t>(lease), kExactMax);
             const auto reply = answer_to("release", links, std::to_string(number));
             if (const auto fault = fault_in(reply, 1)) {
@@ -204,6 +205,9 @@ private:
         }
     }
 
+    // Who would hold the places that a check takes. Always told: an override may be of any rule.
+    std::string lease() { return std::to_string(static_cast<std::uint64_t>(leases_.next())); }
+
     // A check that went out and came back as -2 has one element, as others have.
     static bool readable(const Reply& reply) { return reply.at(0).integer() >= 0; }
 
@@ -228,7 +232,9 @@ private:
                 outcomes[i] = Unexpected{*fault};
                 continue;
             }
-            calls.push_back(call_of(words_for("take", links), links));
+            auto words = words_for("take", links);
+            words.push_back(lease());
+            calls.push_back(call_of(std::move(words), links));
             numbers.push_back(i);
         }
         runner_.run(calls);
@@ -291,6 +297,7 @@ private:
 
     Surroundings around_;
     const MomentClock* clock_;  // Null: the server's own clock.
+    LeaseNumbers leases_;
     ScriptRunner runner_;
 };
 

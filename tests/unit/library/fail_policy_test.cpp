@@ -69,12 +69,17 @@ TEST_F(RepositoryFailureTest, DecidesLocalPlansByItselfUntilTheRepositoryAnswers
     EXPECT_EQ(reason({"near"}), RateLimitReason::Ok);
 }
 
-TEST_F(RepositoryFailureTest, GivesNoLeaseThatTheRepositoryDoesNotKnow) {
+TEST_F(RepositoryFailureTest, TakesBackALeaseOfItsOwnWhereItGaveIt) {
     const RateLimitResult result = limiter_->allow("k", {"places"});
-
     EXPECT_TRUE(result.allowed);
-    EXPECT_EQ(result.lease, 0U);
     EXPECT_FALSE(limiter_->allow("k", {"places"}).allowed);
+    repository_.answer = Acquisition{.allowed = true};  // It answers again, and knows nothing of the lease.
+
+    EXPECT_TRUE(limiter_->release("k", "places", result.lease).value());
+
+    EXPECT_EQ(limiter_->release("k", "places", result.lease).error().kind, RateLimitErrorKind::Unsupported);
+    repository_.answer = Unexpected{RepositoryError::Unavailable};
+    EXPECT_TRUE(limiter_->allow("k", {"places"}).allowed);
 }
 
 TEST_F(RepositoryFailureTest, FailsOpenForAMillionTokensOfEachPlan) {

@@ -3,6 +3,13 @@
 -- Locks: rows of sluice.limit_state, in byte order of key and plan. Whatever is missing is inserted before
 -- the first of them is locked. So two calls never wait for each other, whatever their keys.
 
+-- A number for a lease that nobody else gives, also not after this database was dropped, restored or failed
+-- over: random, of 52 bits.
+create or replace function sluice.new_lease() returns bigint
+language sql volatile
+return ('x' || left(gen_random_uuid()::text, 8) || right(gen_random_uuid()::text, 5))::bit(52)::bigint | 1;
+drop sequence if exists sluice.lease_number; -- Where they came from before.
+
 -- The clock that decides: the server's, never a node's.
 create or replace function sluice.limit_clock() returns bigint
 language sql volatile
@@ -174,7 +181,7 @@ begin
             fault := coalesce(fault, 'cost');
         else
             if (link.footing).algorithm = 5 and a_costs[i] > 0 and lease is null then
-                lease := nextval('sluice.lease_number');
+                lease := sluice.new_lease();
             end if;
             link.step := sluice.limit_step((link.footing).algorithm, (link.footing).terms,
                 (link.footing).state, moment, a_costs[i], coalesce(lease, 0));

@@ -132,9 +132,3 @@ local function release_lease(link, lease)
     end
     return false
 end
-
--- A number that none of the key's leases has had: the moment, or the next after the newest.
-local function new_lease(link)
-    local count = #link.id
-    return count == 0 and now or max(now, link.id[count] + 1)
-end

@@ -24,22 +24,19 @@ local function tightest(links)
 end
 
 -- Charges all that allow it; says the lease, or 0.
-local function charge_all(links)
-    local lease = 0
-    for _, link in ipairs(links) do
-        if link.allowed and link.cost > 0 and link.letter == 'p' then
-            lease = max(lease, new_lease(link))
-        end
-    end
+local function charge_all(links, lease)
+    local held = 0
     for _, link in ipairs(links) do
         if link.allowed and link.cost > 0 then
             link.rule.charge(link, lease)
             write_link(link)
+            held = link.letter == 'p' and lease or held
         end
     end
-    return lease
+    return held
 end
 
+-- Who would hold the places of a concurrency plan follows the links.
 function operations.take(links)
     if not affordable(links) then
         return {-1}
@@ -50,7 +47,7 @@ function operations.take(links)
     local denied = denier(links, false)
     local shadowed = not denied and denier(links, true)
     local speaker = denied or shadowed or tightest(links)
-    local lease = denied and 0 or charge_all(links)
+    local lease = denied and 0 or charge_all(links, tonumber(ARGV[5 * #links + 2]))
     local link = links[speaker]
     local code = denied and 0 or shadowed and 2 or 1
     return {code, speaker - 1, link.limit, link.remaining, link.retry, link.reset, lease}

@@ -289,6 +289,32 @@ TEST_P(LimitServiceTest, DecidesLocallyWhereAPlanSaysSo) {
     EXPECT_EQ(denied.retry_after, Wait{1s});
 }
 
+TEST_P(LimitServiceTest, TakesBackALeaseWhereItWasTaken) {
+    const auto release = [&](LeaseId lease) {
+        return await<bool>([&](auto done) { service_->release("k", "near", lease, std::move(done)); });
+    };
+    ASSERT_TRUE(book_.put({.name = "near",
+                           .algorithm = "concurrency",
+                           .capacity = 1,
+                           .window = "PT1H",
+                           .on_store_failure = "local"}));
+    const LeaseId held = check("k", {"near"})->lease;
+    break_store();
+    const LeaseId local = check("k", {"near"})->lease;
+    EXPECT_NE(local, LeaseId{});
+    EXPECT_FALSE(check("k", {"near"})->allowed);
+
+    EXPECT_EQ(release(held).error().kind, LimitErrorKind::Unavailable) << "the store has it";
+    EXPECT_TRUE(release(local).value()) << "during the outage";
+    const LeaseId again = check("k", {"near"})->lease;
+    store_.before = {};
+
+    EXPECT_TRUE(release(again).value()) << "after the outage";
+    EXPECT_FALSE(release(again).value());
+    EXPECT_EQ(left("k", "near"), 0) << "the place in the store is still its holder's";
+    EXPECT_TRUE(release(held).value());
+}
+
 TEST_P(LimitServiceTest, OpensOnlyAsFarAsTheBudgetGoes) {
     options_.policy.open.tokens = 4;
     open();
