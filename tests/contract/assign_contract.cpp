@@ -151,7 +151,9 @@ TEST_P(SlotStoreContract, RefusesAnUnknownConfig) {
 
     ASSERT_FALSE(outcome);
     EXPECT_EQ(outcome.error().fault, SlotFault::UnknownConfig);
-    EXPECT_EQ(outcome.error().detail, "There is no config named 'nowhere'.");
+    EXPECT_EQ(outcome.error().detail,
+              "There is no config named 'nowhere'. Make one: sluice config set nowhere --max-per-window 50 "
+              "--window-size 1s, or POST /admin/rate-limit/config.");
     EXPECT_EQ(store().find(event("x")).error().fault, SlotFault::UnknownEvent);
 }
 

@@ -50,6 +50,24 @@ TEST_P(SlotStoreContract, DeactivatesAVersionButNeverForgetsIt) {
     EXPECT_LT(second.id, third.id);
 }
 
+TEST_P(SlotStoreContract, ListsTheActiveVersionOfEveryConfigByName) {
+    ASSERT_TRUE(store().active_configs());
+    EXPECT_TRUE(store().active_configs()->empty());
+    put(draft("b", 5, 1s));
+    put(draft("Z", 5, 1s));
+    const ConfigVersion a = put(draft("a", 6, 1s));
+    const ConfigVersion b = put(draft("b", 7, 1s));
+
+    const auto listed = store().active_configs();
+
+    ASSERT_TRUE(listed);
+    ASSERT_EQ(listed->size(), 3U);
+    EXPECT_EQ(listed->at(0).terms.name, config("Z"));
+    EXPECT_EQ(listed->at(1).id, a.id);
+    EXPECT_EQ(listed->at(2).id, b.id);
+    EXPECT_EQ(listed->at(2).terms.max_per_window, 7U);
+}
+
 TEST_P(SlotStoreContract, RecordsTheVersionThatAssignedASlot) {
     const ConfigVersion first = put(draft("a", 5, 1s));
     const Slot before = take("x", "a", SlotAsk{kNoon});

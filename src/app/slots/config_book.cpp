@@ -21,6 +21,14 @@ ConfigRef ConfigBook::active(const ConfigName& name) const {
     return found == active_.end() ? nullptr : versions_.at(found->second);
 }
 
+std::vector<ConfigVersion> ConfigBook::all_active() const {
+    std::vector<ConfigVersion> result;
+    for (const auto& [name, id] : active_) {
+        result.push_back(*versions_.at(id));
+    }
+    return result;
+}
+
 std::vector<ConfigVersion> ConfigBook::history(const ConfigName& name) const {
     std::vector<ConfigVersion> result;
     for (const auto& [id, version] : versions_) {

@@ -18,6 +18,7 @@ public:
 
     // Null: no such config.
     [[nodiscard]] ConfigRef active(const ConfigName& name) const;
+    [[nodiscard]] std::vector<ConfigVersion> all_active() const;                     // By name.
     [[nodiscard]] std::vector<ConfigVersion> history(const ConfigName& name) const;  // Newest first.
     [[nodiscard]] bool knows(ConfigId id) const { return versions_.contains(id); }
     // REQUIRES: knows(id).

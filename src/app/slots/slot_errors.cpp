@@ -16,7 +16,10 @@ SlotError store_full() {
 }
 
 SlotError unknown_config(const ConfigName& name) {
-    return {SlotFault::UnknownConfig, "There is no config named '" + name.text() + "'."};
+    return {SlotFault::UnknownConfig, "There is no config named '" + name.text() +
+                                          "'. Make one: sluice config set " + name.text() +
+                                          " --max-per-window 50 --window-size 1s, or POST "
+                                          "/admin/rate-limit/config."};
 }
 
 SlotError unknown_event(const EventId& id) {

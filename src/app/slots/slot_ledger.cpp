@@ -191,6 +191,14 @@ public:
         return versions;
     }
 
+    Result<std::vector<ConfigVersion>, SlotError> active_configs() override {
+        const std::lock_guard lock{mutex_};
+        if (!book_loaded_) {
+            return Unexpected{store_unavailable()};
+        }
+        return state_.book.all_active();
+    }
+
     void flush_config_cache() override {
         const std::lock_guard lock{mutex_};
         state_.cache.flush();

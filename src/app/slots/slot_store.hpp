@@ -123,6 +123,8 @@ public:
     virtual Result<ConfigVersion, SlotError> active_config(const ConfigName& name) = 0;
     virtual Result<std::vector<ConfigVersion>, SlotError> config_history(
         const ConfigName& name) = 0;  // Newest first.
+    // The active version of every config, by name.
+    virtual Result<std::vector<ConfigVersion>, SlotError> active_configs() = 0;
     virtual void flush_config_cache() = 0;
 
     // False while slots cannot be assigned. Asking is also a nudge to recover.

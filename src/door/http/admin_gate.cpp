@@ -1,5 +1,7 @@
 #include "door/http/admin_gate.hpp"
 
+#include <cerrno>
+#include <cstring>
 #include <fstream>
 
 #include <openssl/crypto.h>
@@ -38,10 +40,12 @@ std::string_view bearer_of(std::string_view authorization) {
 }  // namespace
 
 Result<void, std::string> AdminGate::load(const std::string& path) {
+    errno = 0;
     std::ifstream file{path};
     std::string token;
     if (!file || !std::getline(file, token)) {
-        return Unexpected{"The token file " + path + " cannot be read."};
+        return Unexpected{"The token file " + path +
+                          " cannot be read: " + (errno == 0 ? "it is empty" : std::strerror(errno)) + "."};
     }
     while (!token.empty() && (token.back() == '\r' || token.back() == ' ')) {
         token.pop_back();

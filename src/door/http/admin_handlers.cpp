@@ -68,6 +68,12 @@ Answer get_config_history(const ServerWorld& world, const Request& request) {
     co_return versions ? answer_json(history_json(*versions)) : answer(to_problem(versions.error()));
 }
 
+Answer list_configs(const ServerWorld& world, const Request& /*request*/) {
+    const auto query = [](SlotStore& store) { return store.active_configs(); };
+    const auto configs = co_await ask(world.slots, query);
+    co_return configs ? answer_json(configs_json(*configs)) : answer(to_problem(configs.error()));
+}
+
 Answer flush_cache(const ServerWorld& world, const Request& request) {
     const auto query = [](SlotStore& store) -> Result<bool, SlotError> {
         store.flush_config_cache();
@@ -79,6 +85,18 @@ Answer flush_cache(const ServerWorld& world, const Request& request) {
     }
     audit(world, request, "flushed the config cache");
     co_return answer_json(R"({"status":"ok"})");
+}
+
+Response front_page(const ServerWorld& /*world*/, const Request& /*request*/) {
+    return answer_json(
+        R"({"service":"sluice","paths":{"slots":"/api/v1/slots","check":"/api/v1/check",)"
+        R"("windows":"/api/v1/windows","configs":"/admin/rate-limit/configs","plans":"/admin/plans",)"
+        R"("settings":"/admin/settings","ready":"/readyz","metrics":"/metrics",)"
+        R"("everything":"/openapi.json"}})");
+}
+
+Response settings(const ServerWorld& world, const Request& /*request*/) {
+    return answer_json(world.settings_json());
 }
 
 Response health_live(const ServerWorld& /*world*/, const Request& /*request*/) {

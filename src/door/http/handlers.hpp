@@ -17,6 +17,7 @@ Answer list_windows(const ServerWorld& world, const Request& request);
 Answer get_config(const ServerWorld& world, const Request& request);
 Answer set_config(const ServerWorld& world, const Request& request);
 Answer get_config_history(const ServerWorld& world, const Request& request);
+Answer list_configs(const ServerWorld& world, const Request& request);
 Answer flush_cache(const ServerWorld& world, const Request& request);
 
 Answer check_limits(const ServerWorld& world, const Request& request);
@@ -36,6 +37,8 @@ Answer override_key(const ServerWorld& world, const Request& request);
 // Tells the log who changed what.
 void audit(const ServerWorld& world, const Request& request, const std::string& what);
 
+Response front_page(const ServerWorld& world, const Request& request);
+Response settings(const ServerWorld& world, const Request& request);
 Response health_live(const ServerWorld& world, const Request& request);
 Answer health_ready(const ServerWorld& world, const Request& request);
 Response metrics(const ServerWorld& world, const Request& request);

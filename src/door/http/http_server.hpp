@@ -35,6 +35,8 @@ struct ServerWorld {
     std::function<std::string()> metrics_text;  // What /metrics answers.
     const Clock& clock;
     Log& log;
+    // What /admin/settings answers: JSON, without secrets.
+    std::function<std::string()> settings_json = [] { return std::string{"{}"}; };
 };
 
 // The HTTP door: listens, translates requests into use cases and their outcomes into responses.

@@ -22,6 +22,7 @@ constexpr std::array kRoutes{
     Route{"GET", "/admin/rate-limit/config", get_config, Access::Admin},
     Route{"POST", "/admin/rate-limit/config", set_config, Access::Admin, BodyKind::Json},
     Route{"GET", "/admin/rate-limit/config/history", get_config_history, Access::Admin},
+    Route{"GET", "/admin/rate-limit/configs", list_configs, Access::Admin},
     Route{"POST", "/admin/rate-limit/cache/flush", flush_cache, Access::Admin},
     Route{"POST", "/api/v1/check", check_limits, Access::Open, BodyKind::Json},
     Route{"POST", "/api/v1/check/batch", check_limits_batch, Access::Open, BodyKind::Json, kBatchBytesMax},
@@ -35,6 +36,8 @@ constexpr std::array kRoutes{
     Route{"GET", "/admin/keys/{key}", inspect_key, Access::Admin},
     Route{"DELETE", "/admin/keys/{key}", reset_key, Access::Admin},
     Route{"PUT", "/admin/keys/{key}", override_key, Access::Admin, BodyKind::Json},
+    Route{"GET", "/admin/settings", settings, Access::Admin},
+    Route{"GET", "/", front_page},
     Route{"GET", "/readyz", health_ready},
     Route{"GET", "/q/health/live", health_live},
     Route{"GET", "/q/health/ready", health_ready},
@@ -69,7 +72,8 @@ std::optional<std::string_view> match(std::string_view pattern, std::string_view
             return std::nullopt;
         }
     }
-    return captured;
+    // Of "/" nothing is left before the path's own segment was looked at.
+    return path.empty() ? std::optional{captured} : std::nullopt;
 }
 
 void allow(RouteMatch& result, const Route& route) {

@@ -42,5 +42,6 @@ std::string story_json(const SlotStory& story);
 std::string windows_json(const WindowReport& report);
 std::string config_json(const ConfigVersion& config);
 std::string history_json(const std::vector<ConfigVersion>& versions);
+std::string configs_json(const std::vector<ConfigVersion>& configs);
 
 }  // namespace sluice::http

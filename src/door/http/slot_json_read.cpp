@@ -45,8 +45,8 @@ Result<std::optional<Duration>, Problem> read_duration(const json::object& body,
     if (!duration) {
         return Unexpected{
             bad_field("invalid_duration", field,
-                      "must be an ISO-8601 duration of days, hours, minutes and seconds, positive, in "
-                      "whole milliseconds, at most P31D.")};
+                      "must be an ISO-8601 duration like PT4S, PT0.5S, PT10M or P1D: positive, in whole "
+                      "milliseconds, at most P31D.")};
     }
     return std::optional{*duration};
 }
@@ -98,7 +98,7 @@ Result<Duration, Problem> read_window_size(const json::object& body) {
         return Unexpected{seconds.error()};
     }
     if (!*iso && !*seconds) {
-        return Unexpected{bad("invalid_duration", "windowSize is missing.")};
+        return Unexpected{bad("invalid_duration", "windowSize is missing; it is a duration like PT4S.")};
     }
     const Duration size = *iso ? **iso : std::chrono::seconds{**seconds};
     if (*seconds && size != std::chrono::seconds{**seconds}) {
@@ -156,7 +156,7 @@ Result<Instant, Problem> read_time(std::string_view field, std::string_view text
     const auto instant = parse_instant(text);
     if (!instant && instant.error() == TimeError::Malformed) {
         return Unexpected{bad_field("invalid_time", field,
-                                    "must be an ISO-8601 time with an offset, like 2025-06-01T12:00:00Z.")};
+                                    "must be an ISO-8601 time with an offset, like 2030-01-01T09:00:00Z.")};
     }
     if (!instant || *instant > latest) {
         return Unexpected{bad_field("time_out_of_range", field,

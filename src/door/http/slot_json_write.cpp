@@ -68,6 +68,20 @@ void append_config(std::string& json, const ConfigVersion& config) {
     json += config.active ? R"(,"active":true})" : R"(,"active":false})";
 }
 
+std::string config_list(std::string_view field, const std::vector<ConfigVersion>& configs) {
+    std::string json = "{\"";
+    json += field;
+    json += "\":[";
+    for (const ConfigVersion& config : configs) {
+        if (json.back() != '[') {
+            json += ',';
+        }
+        append_config(json, config);
+    }
+    json += "]}";
+    return json;
+}
+
 }  // namespace
 
 void append_slot(std::string& json, const Slot& slot) {
@@ -164,15 +178,11 @@ std::string config_json(const ConfigVersion& config) {
 }
 
 std::string history_json(const std::vector<ConfigVersion>& versions) {
-    std::string json = R"({"versions":[)";
-    for (const ConfigVersion& version : versions) {
-        if (json.back() != '[') {
-            json += ',';
-        }
-        append_config(json, version);
-    }
-    json += "]}";
-    return json;
+    return config_list("versions", versions);
+}
+
+std::string configs_json(const std::vector<ConfigVersion>& configs) {
+    return config_list("configs", configs);
 }
 
 }  // namespace sluice::http

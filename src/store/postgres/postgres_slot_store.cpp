@@ -31,6 +31,9 @@ constexpr Statement kConfigHistory{"config_history",
                                    "select " SLUICE_CONFIG_COLUMNS
                                    " from rl_event_wndw_config c where c.wndw_config_nm = $1"
                                    " order by c.config_no desc"};
+constexpr Statement kAllActive{"all_active", "select " SLUICE_CONFIG_COLUMNS
+                                             " from rl_event_wndw_config c where c.act_in = 1"
+                                             " order by c.wndw_config_nm collate \"C\""};
 constexpr Statement kPutConfig{"put_config",
                                "select " SLUICE_CONFIG_COLUMNS
                                ", put.replaced_cap"
@@ -156,20 +159,15 @@ public:
     }
 
     Result<std::vector<ConfigVersion>, SlotError> config_history(const ConfigName& name) override {
-        const auto rows = caller_.call(kConfigHistory, Parameters{}.add(name.text()));
-        if (!rows) {
-            return Unexpected{caller_.unavailable(rows.error())};
-        }
-        std::vector<ConfigVersion> versions;
-        for (std::size_t i = 0; i < rows->size(); ++i) {
-            if (auto version = read_config(*rows, i)) {
-                versions.push_back(std::move(*version));
-            }
-        }
-        if (versions.empty()) {
+        auto versions = config_versions(kConfigHistory, Parameters{}.add(name.text()));
+        if (versions && versions->empty()) {
             return Unexpected{unknown_config(name)};
         }
         return versions;
+    }
+
+    Result<std::vector<ConfigVersion>, SlotError> active_configs() override {
+        return config_versions(kAllActive, Parameters{});
     }
 
     void flush_config_cache() override {
@@ -193,6 +191,21 @@ public:
     }
 
 private:
+    Result<std::vector<ConfigVersion>, SlotError> config_versions(const Statement& statement,
+                                                                  const Parameters& parameters) {
+        const auto rows = caller_.call(statement, parameters);
+        if (!rows) {
+            return Unexpected{caller_.unavailable(rows.error())};
+        }
+        std::vector<ConfigVersion> versions;
+        for (std::size_t i = 0; i < rows->size(); ++i) {
+            if (auto version = read_config(*rows, i)) {
+                versions.push_back(std::move(*version));
+            }
+        }
+        return versions;
+    }
+
     // How many commands at the front ask for one slot each.
     static std::size_t leading_singles(std::span<const SlotCommand> commands) {
         const auto end = std::ranges::find_if(commands, [](const SlotCommand& command) {

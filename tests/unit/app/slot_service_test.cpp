@@ -56,6 +56,7 @@ public:
     Result<std::vector<ConfigVersion>, SlotError> config_history(const ConfigName&) override {
         return Unexpected{nothing()};
     }
+    Result<std::vector<ConfigVersion>, SlotError> active_configs() override { return Unexpected{nothing()}; }
     void flush_config_cache() override {}
     bool available() override { return true; }
 

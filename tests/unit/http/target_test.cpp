@@ -37,9 +37,14 @@ TEST(Routes, AreFoundByPathAndMethod) {
     EXPECT_EQ(find_route("POST", "/api/v1/slots/x/move").capture, "x");
 }
 
+TEST(Routes, HaveAFrontPage) {
+    ASSERT_NE(find_route("GET", "/").route, nullptr);
+    EXPECT_EQ(find_route("GET", "/").route->path, "/");
+}
+
 TEST(Routes, OfAPathThatIsNoneAreNotFound) {
-    for (const char* path :
-         {"/", "/api/v1/slots/", "/api/v1/slots//move", "/healthz/", "/api/v1/slots/a/b/c"}) {
+    for (const char* path : {"/nowhere", "/x", "//", "/api/v1/slots/", "/api/v1/slots//move", "/healthz/",
+                             "/api/v1/slots/a/b/c"}) {
         const RouteMatch match = find_route("GET", path);
         EXPECT_EQ(match.route, nullptr) << path;
         EXPECT_TRUE(match.allowed.empty()) << path;
