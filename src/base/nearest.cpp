@@ -45,4 +45,11 @@ std::string nearest_of(std::string_view word, std::span<const std::string> known
     return found == known.end() ? std::string{} : *found;
 }
 
+std::string near_of(std::string_view word, std::span<const std::string> known) {
+    std::string nearest = nearest_of(word, known);
+    // A third of the letters, and at least one.
+    const std::size_t slips = std::max<std::size_t>(1, std::max(word.size(), nearest.size()) / 3);
+    return edit_distance(word, nearest) <= slips ? nearest : std::string{};
+}
+
 }  // namespace sluice

@@ -14,4 +14,7 @@ std::size_t edit_distance(std::string_view from, std::string_view to);
 // known.
 std::string nearest_of(std::string_view word, std::span<const std::string> known);
 
+// The same, but empty unless it is so close that the word may be a slip of it.
+std::string near_of(std::string_view word, std::span<const std::string> known);
+
 }  // namespace sluice

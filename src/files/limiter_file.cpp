@@ -94,7 +94,9 @@ std::string unknown_key(const std::string& key) {
     for (const Key& each : kKeys) {
         known.emplace_back(each.name);
     }
-    return "the key '" + key + "' is unknown; the nearest known one is '" + nearest_of(key, known) + "'.";
+    const std::string near = near_of(key, known);
+    return "the key '" + key + "' is unknown" +
+           (near.empty() ? "." : "; the nearest known one is '" + near + "'.");
 }
 
 // What is wrong with one entry; the caller says where it stands. Empty: nothing.

@@ -65,8 +65,9 @@ private:
     std::string take(const YAML::Node& key_node, const YAML::Node& value) {
         const std::string key = key_node.IsScalar() ? key_node.Scalar() : "";
         if (std::find(kKeys.begin(), kKeys.end(), key) == kKeys.end()) {
-            return "has an unknown key '" + key + "'; the nearest known one is '" + nearest_of(key, kKeys) +
-                   "'";
+            const std::string near = near_of(key, kKeys);
+            return "has an unknown key '" + key + "'" +
+                   (near.empty() ? "" : "; the nearest known one is '" + near + "'");
         }
         if (!seen_.insert(key).second) {
             return "has the key '" + key + "' twice";

@@ -9,15 +9,18 @@
 namespace sluice {
 namespace {
 
-// At most an hour.
 std::optional<Duration> short_duration(std::string_view text) {
-    constexpr std::int64_t kMost = 3'600'000;
     std::int64_t number = 0;
     const char* const end = text.data() + text.size();
     const auto [read, error] = std::from_chars(text.data(), end, number);
     const std::string_view unit{read, static_cast<std::size_t>(end - read)};
-    const std::int64_t each = unit == "ms" ? 1 : unit == "s" ? 1'000 : 0;
-    if (error != std::errc{} || each == 0 || number < 1 || number > kMost / each) {
+    const std::int64_t each = unit == "ms"  ? 1
+                              : unit == "s" ? 1'000
+                              : unit == "m" ? 60'000
+                              : unit == "h" ? 3'600'000
+                              : unit == "d" ? 86'400'000
+                                            : 0;
+    if (error != std::errc{} || each == 0 || number < 1 || number > kDurationMax.count() / each) {
         return std::nullopt;
     }
     return Duration{number * each};
@@ -31,7 +34,8 @@ Result<Duration, std::string> duration_setting(const std::string& text) {
     }
     const auto parsed = parse_duration(text);
     if (!parsed) {
-        return Unexpected{"'" + text + "' is not a duration like PT5S, 5s or 50ms, at most 31 days."};
+        return Unexpected{"'" + text +
+                          "' is not a duration like 5s, 500ms, 2m, 1h or PT5S, at most 31 days."};
     }
     return *parsed;
 }

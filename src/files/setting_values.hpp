@@ -12,7 +12,7 @@ namespace sluice {
 // Texts of settings as values. Each fails with a sentence that quotes the text; the caller says which setting
 // it is.
 
-// `PT5S`, or as people write short times: `5s`, `50ms`.
+// `PT5S`, or as people write it: `50ms`, `5s`, `2m`, `1h`, `7d`.
 Result<Duration, std::string> duration_setting(const std::string& text);
 
 struct NumberRange {

@@ -47,12 +47,16 @@ private:
 }  // namespace
 
 ExitCode bench_check(const Invocation& invocation, std::ostream& out, std::ostream& progress) {
-    auto plan = read_load_plan(invocation);
+    const auto server = called_server(invocation);
+    if (!server) {
+        return fail(progress, ExitCode::Usage, server.error());
+    }
+    auto plan = read_load_plan(invocation, *server);
     if (!plan) {
-        return bench_failed(progress, ExitCode::Usage, plan.error());
+        return fail(progress, ExitCode::Usage, plan.error());
     }
     if (std::stoull(invocation.value("keys")) == 0) {
-        return bench_failed(progress, ExitCode::Usage, "--keys must be above 0.");
+        return fail(progress, ExitCode::Usage, "--keys must be above 0.");
     }
     plan->write_request = RequestWriter{invocation, plan->server};
     plan->also_good = kDenied;

@@ -1,8 +1,10 @@
 #include "main/bench_run.hpp"
 
+#include <csignal>
 #include <ostream>
 
 #include <fmt/format.h>
+#include <pthread.h>
 #include <unistd.h>
 
 #include "main/human_output.hpp"
@@ -61,6 +63,31 @@ private:
     std::chrono::nanoseconds before_{0};
 };
 
+// Ctrl-C, kept from ending the process while this lives. A second one does.
+class Interrupt {
+public:
+    Interrupt() {
+        ::sigemptyset(&signals_);
+        ::sigaddset(&signals_, SIGINT);
+        ::pthread_sigmask(SIG_BLOCK, &signals_, nullptr);
+    }
+    ~Interrupt() { ::pthread_sigmask(SIG_UNBLOCK, &signals_, nullptr); }
+    Interrupt(const Interrupt&) = delete;
+    Interrupt& operator=(const Interrupt&) = delete;
+
+    [[nodiscard]] bool came() const {
+        const timespec now{};
+        const bool came = ::sigtimedwait(&signals_, nullptr, &now) == SIGINT;
+        if (came) {
+            ::pthread_sigmask(SIG_UNBLOCK, &signals_, nullptr);
+        }
+        return came;
+    }
+
+private:
+    sigset_t signals_{};
+};
+
 std::string json_report(const LoadPlan& plan, const LoadReport& report) {
     JsonObject statuses;
     for (const auto& [status, count] : report.statuses) {
@@ -103,18 +130,15 @@ std::string text_report(const LoadReport& report, std::string_view what) {
 
 }  // namespace
 
-ExitCode bench_failed(std::ostream& errors, ExitCode code, const std::string& sentence) {
-    errors << "sluice: " << sentence << std::endl;
-    return code;
-}
-
-Result<LoadPlan, std::string> read_load_plan(const Invocation& invocation) {
-    const auto server = parse_server_url(invocation.value("server"));
-    if (!server) {
-        return Unexpected{"--server: " + server.error()};
+Result<LoadPlan, std::string> read_load_plan(const Invocation& invocation, const CalledServer& server) {
+    const auto resolved = resolve_listener(server.address);
+    if (!invocation.has("yes") && (!resolved || !is_loopback(*resolved))) {
+        return Unexpected{server.address.text() +
+                          " is not on this machine, and this loads it as much as it bears; if that is meant, "
+                          "add --yes."};
     }
     LoadPlan plan;
-    plan.server = *server;
+    plan.server = server.address;
     plan.connections = std::stoull(invocation.value("connections"));
     plan.duration = std::chrono::seconds{std::stoll(invocation.value("duration"))};
     if (invocation.has("count")) {
@@ -139,21 +163,23 @@ ExitCode run_bench(const Invocation& invocation, const LoadPlan& plan, std::stri
     auto& [out, progress] = out_and_progress;
     raise_files_max();
     ProgressLine line{progress, what};
+    const Interrupt interrupt;
+    LoadPlan watched = plan;
+    watched.interrupted = [&interrupt] { return interrupt.came(); };
     const auto report = run_load(
-        plan, line.every(),
+        watched, line.every(),
         [&line](const LoadReport& so_far, std::chrono::nanoseconds since) { line.show(so_far, since); });
     line.end();
     if (!report) {
-        return bench_failed(progress, ExitCode::Unreachable, report.error());
+        return fail(progress, ExitCode::Unreachable, report.error());
     }
     out << (invocation.wants_json() ? json_report(plan, *report) + "\n" : text_report(*report, what));
     if (errors_of(*report) == 0) {
         return ExitCode::Ok;
     }
-    return bench_failed(progress, ExitCode::Failed,
-                        report->refusal_status != 0
-                            ? problem_sentence(report->refusal_status, report->refusal_body)
-                            : std::to_string(report->lost) + " requests got no answer.");
+    return fail(progress, ExitCode::Failed,
+                report->refusal_status != 0 ? problem_sentence(report->refusal_status, report->refusal_body)
+                                            : std::to_string(report->lost) + " requests got no answer.");
 }
 
 }  // namespace sluice

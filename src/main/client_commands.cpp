@@ -1,18 +1,16 @@
 #include "main/client_commands.hpp"
 
-#include <fstream>
+#include <algorithm>
+#include <array>
 #include <ostream>
 
 #include "base/iso8601.hpp"
-#include "main/host_port.hpp"
-#include "main/http_client.hpp"
+#include "main/client_call.hpp"
 #include "main/human_output.hpp"
 #include "main/json_text.hpp"
 
 namespace sluice {
 namespace {
-
-constexpr std::chrono::seconds kPatience{15};
 
 void add_text(JsonObject& body, const Invocation& from, const std::string& option, std::string_view field) {
     if (from.has(option)) {
@@ -70,6 +68,30 @@ std::string override_body(const Invocation& invocation) {
     return body.done();
 }
 
+std::string plan_body(const Invocation& invocation) {
+    JsonObject body;
+    add_number(body, invocation, "capacity", "capacity");
+    add_number(body, invocation, "max-per-hour", "max_per_hour");
+    add_number(body, invocation, "lease", "lease");
+    for (const char* field : {"algorithm", "refill", "window", "start", "cooldown"}) {
+        add_text(body, invocation, field, field);
+    }
+    add_text(body, invocation, "on-store-failure", "on_store_failure");
+    if (invocation.has("shadow")) {
+        body.raw("shadow", "true");
+    }
+    return body.done();
+}
+
+HttpRequest to_plan_request(const Invocation& invocation) {
+    const std::string& path = invocation.command->path;
+    const std::string plan = "/admin/plans/" + url_encoded(invocation.value("NAME"));
+    if (path == "plan set") {
+        return {"PUT", plan, plan_body(invocation)};
+    }
+    return path == "plan remove" ? HttpRequest{"DELETE", plan} : HttpRequest{"GET", "/admin/plans"};
+}
+
 HttpRequest to_limit_request(const Invocation& invocation) {
     const std::string& path = invocation.command->path;
     const std::string key = "/admin/keys/" + url_encoded(invocation.value("KEY"));
@@ -87,6 +109,12 @@ HttpRequest to_request(const Invocation& invocation) {
     const std::string& path = invocation.command->path;
     if (invocation.has("KEY")) {
         return to_limit_request(invocation);
+    }
+    if (path.starts_with("plan ")) {
+        return to_plan_request(invocation);
+    }
+    if (path == "config list") {
+        return {"GET", "/admin/rate-limit/configs"};
     }
     const std::string slot = "/api/v1/slots/" + url_encoded(invocation.value("EVENT_ID"));
     const std::string name = invocation.has("NAME") ? "?name=" + url_encoded(invocation.value("NAME")) : "";
@@ -112,63 +140,57 @@ HttpRequest to_request(const Invocation& invocation) {
             "/admin/rate-limit/config" + std::string{path == "config history" ? "/history" : ""} + name};
 }
 
-Result<std::string, std::string> read_token(const std::string& path) {
-    std::ifstream file{path};
-    std::string token;
-    if (!std::getline(file, token)) {
-        return Unexpected{"The token file " + path + " cannot be read, or is empty."};
-    }
-    if (token.ends_with('\r')) {
-        token.pop_back();
-    }
-    if (token.find_first_of(std::string_view{"\r\n\0", 3}) != std::string::npos) {
-        return Unexpected{"The token in " + path + " has control characters."};
-    }
-    return token;
-}
+// What is told where the server's answer says nothing to a person: what was done, to what.
+struct Deed {
+    std::string_view path;
+    std::string_view word;   // The word of the command that names the thing.
+    std::string_view field;  // What JSON calls it.
+    std::string_view state;
+    std::string_view sentence;  // Followed by the name.
+};
+constexpr std::array kDeeds{
+    Deed{"slot cancel", "EVENT_ID", "eventId", "cancelled", "Cancelled "},
+    Deed{"key reset", "KEY", "key", "reset", "Reset "},
+    Deed{"key override", "KEY", "key", "removed", "Ended the override of "},
+    Deed{"plan remove", "NAME", "name", "removed", "Removed plan "},
+};
 
-ExitCode fail(std::ostream& errors, ExitCode code, const std::string& sentence) {
-    errors << "sluice: " << sentence << std::endl;
-    return code;
-}
-
-// What is told of an answer without a body.
 std::string done_output(const Invocation& invocation) {
-    const bool slot = invocation.has("EVENT_ID");
-    const std::string subject = invocation.value(slot ? "EVENT_ID" : "KEY");
-    if (invocation.wants_json()) {
-        return JsonObject{}
-                   .text(slot ? "eventId" : "key", subject)
-                   .text("state", slot ? "cancelled" : "reset")
-                   .done() +
-               "\n";
+    const auto* deed = std::find_if(kDeeds.begin(), kDeeds.end(),
+                                    [&](const Deed& each) { return each.path == invocation.command->path; });
+    if (deed == kDeeds.end()) {
+        return {};
     }
-    return (slot ? "Cancelled " : "Reset ") + subject + ".\n";
+    const std::string subject = invocation.value(std::string{deed->word});
+    if (invocation.wants_json()) {
+        return JsonObject{}.text(deed->field, subject).text("state", deed->state).done() + "\n";
+    }
+    return std::string{deed->sentence} + subject + ".\n";
 }
 
 std::string output_of(const Invocation& invocation, const HttpResponse& response) {
-    if (response.body.empty()) {
+    // The answer to an override that ends now would only say: until 1970.
+    if (response.status < 300 && (response.body.empty() || invocation.has("remove"))) {
         return done_output(invocation);
     }
-    return invocation.wants_json() ? response.body + "\n" : human_output(response.body);
+    if (invocation.wants_json()) {
+        return response.body + "\n";
+    }
+    if (invocation.command->path == "config list" && response.body == R"({"configs":[]})") {
+        return "There is no config yet. Make one: sluice config set default --max-per-window 50 "
+               "--window-size 1s\n";
+    }
+    return human_output(response.body);
 }
 
 }  // namespace
 
 ExitCode run_client_command(const Invocation& invocation, std::ostream& out, std::ostream& errors) {
-    const auto server = parse_server_url(invocation.value("server"));
+    const auto server = called_server(invocation);
     if (!server) {
-        return fail(errors, ExitCode::Usage, "--server: " + server.error());
+        return fail(errors, ExitCode::Usage, server.error());
     }
-    HttpRequest request = to_request(invocation);
-    if (invocation.has("token-file")) {
-        auto token = read_token(invocation.value("token-file"));
-        if (!token) {
-            return fail(errors, ExitCode::Usage, token.error());
-        }
-        request.token = std::move(*token);
-    }
-    const auto response = send_request(*server, request, kPatience);
+    const auto response = server->send(to_request(invocation));
     if (!response) {
         return fail(errors, ExitCode::Unreachable, response.error());
     }

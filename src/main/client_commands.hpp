@@ -7,7 +7,7 @@
 
 namespace sluice {
 
-// Runs `assign`, `slot ...`, `quote` or `config ...` against a running server.
+// Runs a command that is one request to a running server: `assign`, `slot ...`, `config ...`, `plan ...`.
 ExitCode run_client_command(const Invocation& invocation, std::ostream& out, std::ostream& errors);
 
 }  // namespace sluice

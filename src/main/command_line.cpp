@@ -7,7 +7,9 @@
 #include <CLI/Config.hpp>
 #include <CLI/Formatter.hpp>
 
+#include "base/iso8601.hpp"
 #include "base/nearest.hpp"
+#include "files/setting_values.hpp"
 #include "main/version.hpp"
 
 namespace sluice {
@@ -17,9 +19,12 @@ using Words = std::span<const std::string>;
 
 bool is_option(const std::string& word) { return word.size() > 1 && word.front() == '-'; }
 
+// `list` is the command that prints all names there are.
 std::string did_you_mean(const std::string& what, const std::string& word,
-                         const std::vector<std::string>& known) {
-    return what + " '" + word + "' is unknown; the nearest known one is '" + nearest_of(word, known) + "'.";
+                         const std::vector<std::string>& known, const std::string& list) {
+    const std::string near = near_of(word, known);
+    return what + " '" + word + "' is unknown; " +
+           (near.empty() ? "'" + list + "' lists them." : "the nearest known one is '" + near + "'.");
 }
 
 // The names that may come after `prefix`, which is empty or a group.
@@ -33,6 +38,10 @@ std::vector<std::string> names_after(const std::string& prefix) {
         }
     }
     return names;
+}
+
+std::string help_for(const std::string& path) {
+    return "sluice " + (path.empty() ? "" : path + " ") + "--help";
 }
 
 const CommandSpec* find_command(const std::string& path) {
@@ -50,7 +59,7 @@ public:
     // Empty when every name is known.
     std::string run() {
         if (words_.empty()) {
-            return "A command is missing; 'sluice --help' lists them.";
+            return "A command is missing; 'sluice help' lists them.";
         }
         std::size_t next = 0;
         std::string path;
@@ -63,7 +72,7 @@ public:
             }
             command = find_command(longer);
             if (command == nullptr && names_after(longer).empty()) {
-                return did_you_mean("The command", words_[next], names_after(path));
+                return did_you_mean("The command", words_[next], names_after(path), help_for(path));
             }
             path = longer;
             ++next;
@@ -94,7 +103,7 @@ private:
                 continue;
             }
             if (std::find(known.begin(), known.end(), name) == known.end()) {
-                return did_you_mean("The option", name, known);
+                return did_you_mean("The option", name, known, help_for(path));
             }
             if (!seen.insert(name).second && !repeatable.contains(name)) {
                 return "The option '" + name + "' is given twice.";
@@ -219,17 +228,29 @@ private:
     std::vector<std::pair<const CommandSpec*, CLI::App*>> commands_;
 };
 
-std::string check_value(const OptionSpec& option, const std::string& value) {
+// Empty when the value is good. A duration is turned into the form of the wire. `origin` is named in errors.
+std::string check_value(const OptionSpec& option, const std::string& origin, std::string& value) {
     const auto& choices = option.choices;
     if (option.kind == ValueKind::Choice &&
         std::find(choices.begin(), choices.end(), value) == choices.end()) {
-        return did_you_mean("The value of --" + option.name, value, choices);
+        std::string listed;
+        for (const std::string& choice : choices) {
+            listed += (listed.empty() ? "'" : ", '") + choice + "'";
+        }
+        return "The value of " + origin + ", '" + value + "', is none of: " + listed + ".";
     }
     constexpr std::size_t kDigitsMax = 18;
     const bool digits = !value.empty() && value.size() <= kDigitsMax &&
                         value.find_first_not_of("0123456789") == std::string::npos;
     if (option.kind == ValueKind::WholeNumber && !digits) {
-        return "The value of --" + option.name + ", '" + value + "', is not a whole number.";
+        return "The value of " + origin + ", '" + value + "', is not a whole number.";
+    }
+    if (option.kind == ValueKind::Duration) {
+        const auto duration = duration_setting(value);
+        if (!duration) {
+            return origin + ": " + duration.error();
+        }
+        value = format_duration(*duration);
     }
     return {};
 }
@@ -243,8 +264,9 @@ std::string complete_values(Invocation& invocation, const Environment& variables
         if (!invocation.has(option.name) && !option.default_value.empty()) {
             invocation.values[option.name] = option.default_value;
         }
-        if (invocation.has(option.name)) {
-            if (std::string error = check_value(option, invocation.value(option.name)); !error.empty()) {
+        if (const auto found = invocation.values.find(option.name); found != invocation.values.end()) {
+            const std::string origin = invocation.origin(option.name);
+            if (std::string error = check_value(option, origin, found->second); !error.empty()) {
                 return error;
             }
         }
@@ -252,9 +274,29 @@ std::string complete_values(Invocation& invocation, const Environment& variables
     return {};
 }
 
+// `sluice help slot get` is `sluice slot get --help`.
+std::vector<std::string> without_help_command(Words words) {
+    std::vector<std::string> result{words.begin(), words.end()};
+    if (!result.empty() && result.front() == "help" && (result.size() == 1 || !is_option(result[1]))) {
+        result.erase(result.begin());
+        result.emplace_back("--help");
+    }
+    return result;
+}
+
 }  // namespace
 
-std::variant<Invocation, Printed, UsageError> parse_command_line(Words words, const Environment& variables) {
+std::string Invocation::origin(const std::string& name) const {
+    for (const OptionSpec& option : command->options) {
+        if (option.name == name && !option.variable.empty() && !typed.contains(name)) {
+            return option.variable;
+        }
+    }
+    return "--" + name;
+}
+
+std::variant<Invocation, Printed, UsageError> parse_command_line(Words typed, const Environment& variables) {
+    const std::vector<std::string> words = without_help_command(typed);
     if (std::string error = NameCheck{words}.run(); !error.empty()) {
         return UsageError{error};
     }

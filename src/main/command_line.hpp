@@ -22,6 +22,8 @@ struct Invocation {
         const auto found = values.find(name);
         return found == values.end() ? std::string{} : found->second;
     }
+    // Where the value came from, for errors: --server, or SLUICE_SERVER when that stood in for it.
+    [[nodiscard]] std::string origin(const std::string& name) const;
     [[nodiscard]] bool wants_json() const { return value("output") == "json" || has("json"); }
 };
 

@@ -8,6 +8,7 @@ namespace {
 using Options = std::vector<OptionSpec>;
 
 constexpr ValueKind kText = ValueKind::Text;
+constexpr ValueKind kDuration = ValueKind::Duration;
 constexpr ValueKind kChoice = ValueKind::Choice;
 constexpr ValueKind kWhole = ValueKind::WholeNumber;
 constexpr ValueKind kFlag = ValueKind::Flag;
@@ -17,7 +18,7 @@ OptionSpec output() {
 }
 
 OptionSpec server() {
-    return {"server", "URL",          "The running server", kText, false, "http://127.0.0.1:8080",
+    return {"server", "HOST:PORT",    "The running server", kText, false, "http://127.0.0.1:8080",
             {},       "SLUICE_SERVER"};
 }
 
@@ -41,11 +42,22 @@ Options with_admin(Options own) {
     return with_server(std::move(own));
 }
 
+Options with_many_servers(Options own) {
+    own = with_admin(std::move(own));
+    for (OptionSpec& option : own) {
+        if (option.name == "server") {
+            option.help += "; may be given several times";
+            option.repeatable = true;
+        }
+    }
+    return own;
+}
+
 Options asking_options() {
     return {config_name(),
-            {"at", "TIME", "The requested time, as 2025-06-01T12:00:00Z; now when missing"},
+            {"at", "TIME", "The requested time, as 2030-01-01T09:00:00Z; now when missing"},
             {"weight", "N", "Places that the event takes", kWhole},
-            {"max-delay", "DURATION", "The longest delay that is of use, as PT10M"}};
+            {"max-delay", "DURATION", "The longest delay that is of use, as 10m", kDuration}};
 }
 
 CommandSpec serve_command() {
@@ -82,7 +94,7 @@ std::vector<CommandSpec> slot_commands() {
     return {
         {"assign",
          "Ask for a slot",
-         "sluice assign pay-1 --at 2025-06-01T12:00:00Z",
+         "sluice assign pay-1 --at 2030-01-01T09:00:00Z",
          {event_id()},
          with_server(asking_options())},
         {"slot get",
@@ -97,20 +109,36 @@ std::vector<CommandSpec> slot_commands() {
          with_server({})},
         {"slot move",
          "Take a place for another time",
-         "sluice slot move pay-1 --at 2025-06-01T13:00:00Z",
+         "sluice slot move pay-1 --at 2030-01-01T10:00:00Z",
          {event_id()},
-         with_server({{"at", "TIME", "The new requested time, as 2025-06-01T12:00:00Z", kText, true}})},
+         with_server({{"at", "TIME", "The new requested time, as 2030-01-01T09:00:00Z", kText, true}})},
         {"quote",
          "Ask which time an event could get, and reserve nothing",
-         "sluice quote --config-name default --at 2025-06-01T12:00:00Z",
+         "sluice quote --config-name default --at 2030-01-01T09:00:00Z",
          {{"EVENT_ID", "", "An event that may have a slot already"}},
          with_server(asking_options())},
+        {"batch",
+         "Ask for the slots of many events at once; exit code 1: some got none",
+         "sluice batch events.txt --at 2030-01-01T09:00:00Z",
+         {{"FILE", "", "One event a line, its id or JSON as POST /api/v1/slots takes it; - is stdin", kText,
+           true}},
+         with_server({config_name(),
+                      {"at", "TIME", "The requested time of those that name none; now when missing"},
+                      {"atomic", "", "All get a slot, or none does", kFlag}})},
+        {"windows",
+         "Show how full the windows of a config are",
+         "sluice windows --from 2030-01-01T09:00:00Z --for 1m",
+         {},
+         with_server({config_name(),
+                      {"from", "TIME", "The first window's time; now when missing"},
+                      {"for", "DURATION", "How far to look", kDuration, false, "1m"}})},
     };
 }
 
 std::vector<CommandSpec> config_commands() {
     const OptionSpec name{"NAME", "", "The config; the server's default when missing"};
     return {
+        {"config list", "List the active version of every config", "sluice config list", {}, with_admin({})},
         {"config get",
          "Show the active version of a config",
          "sluice config get default",
@@ -118,10 +146,10 @@ std::vector<CommandSpec> config_commands() {
          with_admin({})},
         {"config set",
          "Make a new version of a config",
-         "sluice config set default --max-per-window 200 --window-size PT4S",
+         "sluice config set default --max-per-window 200 --window-size 4s",
          {{"NAME", "", "The config", kText, true}},
          with_admin({{"max-per-window", "N", "Places in each window", kWhole, true},
-                     {"window-size", "DURATION", "Length of a window, as PT4S", kText, true},
+                     {"window-size", "DURATION", "Length of a window, as 4s or PT4S", kDuration, true},
                      {"pool", "NAME", "Pool to count in; the config's own when missing"},
                      {"max-lookahead", "N", "Windows to search from the requested one", kWhole}})},
         {"config history",
@@ -160,17 +188,42 @@ std::vector<CommandSpec> limit_commands() {
          with_admin({some_plans})},
         {"key override",
          "Give one key another rule for a while",
-         "sluice key override user-1 --plan gold --capacity 1000 --ttl PT1H",
+         "sluice key override user-1 --plan gold --capacity 1000 --ttl 1h",
          {key},
          with_admin({{"plan", "NAME", "The plan", kText, true},
                      {"capacity", "N", "The key's own limit", kWhole},
                      {"refill", "RATE", "The key's own refill, as 10/s"},
-                     {"window", "DURATION", "The key's own window, as PT1M"},
-                     {"cooldown", "DURATION", "The key's own pause, as PT5M"},
+                     {"window", "DURATION", "The key's own window, as 1m", kDuration},
+                     {"cooldown", "DURATION", "The key's own pause, as 5m", kDuration},
                      {"max-per-hour", "N", "The key's own cap of an hour", kWhole},
-                     {"ttl", "DURATION", "How long it holds, as PT1H, at most P31D"},
+                     {"ttl", "DURATION", "How long it holds, as 1h, at most 31d", kDuration},
                      {"until", "TIME", "Until when it holds, in place of --ttl"},
                      {"remove", "", "End the override now", kFlag}})},
+    };
+}
+
+std::vector<CommandSpec> plan_commands() {
+    const OptionSpec name{"NAME", "", "The plan", kText, true};
+    return {
+        {"plan list", "List the plans of limits in force", "sluice plan list", {}, with_admin({})},
+        {"plan set",
+         "Make or replace a plan, until the server ends; --plans keeps plans in a file",
+         "sluice plan set gold --algorithm token_bucket --capacity 100 --refill 10/s",
+         {name},
+         with_admin({{"algorithm", "NAME",
+                      "token_bucket, fixed_window, sliding_window, sliding_window_estimate, cooldown or "
+                      "concurrency",
+                      kText, true},
+                     {"capacity", "N", "The limit", kWhole},
+                     {"refill", "RATE", "What a token bucket gains, as 10/s"},
+                     {"window", "DURATION", "Length of a window or of a lease, as 1m", kDuration},
+                     {"start", "WHEN", "When a fixed window starts: aligned or first_hit"},
+                     {"cooldown", "DURATION", "The pause after each event, as 5m", kDuration},
+                     {"max-per-hour", "N", "The cap of an hour beside a cooldown", kWhole},
+                     {"lease", "N", "Tokens that a server takes at a time", kWhole},
+                     {"on-store-failure", "POLICY", "open, closed or local"},
+                     {"shadow", "", "Count and tell, but deny nothing", kFlag}})},
+        {"plan remove", "Remove a plan", "sluice plan remove gold", {name}, with_admin({})},
     };
 }
 
@@ -182,19 +235,22 @@ Options load_options(Options own) {
     for (OptionSpec& option : own) {
         options.push_back(std::move(option));
     }
+    options.push_back({"yes", "", "Load a server that is not on this machine", kFlag});
     options.push_back({"json", "", "Short for --output json", kFlag});
-    return with_server(std::move(options));
+    return with_admin(std::move(options));
 }
 
 std::vector<CommandSpec> operator_commands() {
     return {
         {"bench slots",
-         "Load a running server with assignments and measure it",
+         "Load a running server with assignments, under a config and in a pool of the run's own",
          "sluice bench slots --connections 32 --duration 10",
          {},
-         load_options({config_name(),
-                       {"at", "TIME", "The requested time; the start of the run when missing"},
-                       {"prefix", "TEXT", "What the event ids start with; new for each run when missing"}})},
+         load_options(
+             {{"max-per-window", "N", "Places in each window of the run's own config", kWhole, false, "1000"},
+              {"window-size", "DURATION", "Length of its windows", kDuration, false, "1s"},
+              {"at", "TIME", "The requested time; the start of the run when missing"},
+              {"prefix", "TEXT", "What the event ids start with; new for each run when missing"}})},
         {"bench check",
          "Load a running server with checks and measure it; denials count as answers",
          "sluice bench check --plan gold --keys 10000 --duration 10",
@@ -204,23 +260,46 @@ std::vector<CommandSpec> operator_commands() {
                        {"keys", "N", "Keys that take turns", kWhole, false, "10000"},
                        {"prefix", "TEXT", "What the keys start with", kText, false, "bench-"}})},
         {"doctor",
-         "Check server, settings and data, and say what to do",
-         "sluice doctor --config sluice.yaml",
+         "Check server, settings, stores, disk and clocks, and say what to do",
+         "sluice doctor --config sluice.yaml --server 10.0.0.1:8080 --server 10.0.0.2:8080",
          {},
-         with_server({{"config", "FILE", "Settings file to check"},
-                      {"data", "DIR", "Data folder to check; the settings' own when missing"},
-                      {"recount", "", "Count every slot again; the server must be stopped", kFlag}})},
+         with_many_servers({{"config", "FILE", "Settings file to check"},
+                            {"data", "DIR", "Data folder to check; the settings' own when missing"},
+                            {"recount", "", "Count every slot again; the server must be stopped", kFlag}})},
+        {"wait",
+         "Wait until a server is ready; exit code 3: it was not in time",
+         "sluice wait --timeout 30s",
+         {},
+         with_server({{"timeout", "DURATION", "How long to wait at most", kDuration, false, "30s"}})},
+    };
+}
+
+std::vector<CommandSpec> program_commands() {
+    return {
         {"completion bash",
          "Print the completion file for bash",
          "sluice completion bash > sluice.bash",
          {},
          {}},
+        {"completion zsh", "Print the completion file for zsh", "sluice completion zsh > _sluice", {}, {}},
+        {"completion fish",
+         "Print the completion file for fish",
+         "sluice completion fish > sluice.fish",
+         {},
+         {}},
+        {"help",
+         "Explain a command, or list them all",
+         "sluice help slot move",
+         {{"COMMAND", "", "The command"}, {"WORD", "", "Its second word"}},
+         {}},
+        {"version", "Print the version", "sluice version", {}, {output()}},
     };
 }
 
 std::vector<CommandSpec> make_table() {
     std::vector<CommandSpec> table{serve_command()};
-    for (auto* part : {&slot_commands, &config_commands, &limit_commands, &operator_commands}) {
+    for (auto* part : {&slot_commands, &config_commands, &limit_commands, &plan_commands, &operator_commands,
+                       &program_commands}) {
         for (CommandSpec& command : part()) {
             table.push_back(std::move(command));
         }
@@ -239,6 +318,7 @@ const std::vector<CommandFamily>& command_families() {
     static const std::vector<CommandFamily> kFamilies{{"slot", "Look at, cancel or move an event's slot"},
                                                       {"config", "Look at or change a config"},
                                                       {"key", "Look at, reset or override a key of limits"},
+                                                      {"plan", "Look at or change the plans of limits"},
                                                       {"bench", "Measure a running server"},
                                                       {"completion", "Print a completion file for a shell"}};
     return kFamilies;

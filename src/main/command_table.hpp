@@ -6,7 +6,7 @@
 
 namespace sluice {
 
-enum class ValueKind { Text, WholeNumber, Choice, Flag };
+enum class ValueKind { Text, WholeNumber, Duration, Choice, Flag };
 
 // One thing that can follow a command: `--weight N`, or a word without dashes such as EVENT_ID.
 struct OptionSpec {
@@ -43,7 +43,9 @@ const std::vector<CommandFamily>& command_families();
 // Commands of the contract that this version does not have.
 const std::vector<std::string>& later_commands();
 
-// The completion file for bash: commands, options and their choices.
+// The completion files: commands, options and their choices.
 std::string bash_completion();
+std::string zsh_completion();
+std::string fish_completion();
 
 }  // namespace sluice

@@ -76,18 +76,17 @@ Result<HostPort, std::string> parse_server_url(std::string_view text) {
     if (text.starts_with("https://")) {
         return Unexpected{std::string{"https:// is not supported by this version yet."}};
     }
-    if (!text.starts_with(kScheme)) {
-        return Unexpected{"'" + std::string{text} + "' is not an address of the form http://host:port."};
-    }
-    std::string_view rest = text.substr(kScheme.size());
+    const bool has_scheme = text.starts_with(kScheme);
+    std::string_view rest = has_scheme ? text.substr(kScheme.size()) : text;
     if (rest.ends_with('/')) {
         rest.remove_suffix(1);
     }
     const bool has_port =
         rest.find(':', rest.starts_with('[') ? rest.find(']') : 0) != std::string_view::npos;
-    auto parsed = parse_host_port(has_port ? std::string{rest} : std::string{rest} + ":80");
+    auto parsed = parse_host_port(has_port || !has_scheme ? std::string{rest} : std::string{rest} + ":80");
     if (!parsed || parsed->port == 0) {
-        return Unexpected{"'" + std::string{text} + "' is not an address of the form http://host:port."};
+        return Unexpected{"'" + std::string{text} +
+                          "' is not an address of the form host:port or http://host:port."};
     }
     return parsed;
 }

@@ -21,7 +21,7 @@ struct HostPort {
 // Reads `host:port` or `[v6]:port`. Fails with one sentence.
 Result<HostPort, std::string> parse_host_port(std::string_view text);
 
-// Reads `http://host[:port][/]`, the address of a running server. Fails with one sentence.
+// Reads `host:port` or `http://host[:port][/]`, the address of a running server. Fails with one sentence.
 Result<HostPort, std::string> parse_server_url(std::string_view text);
 
 // Turns the host into a numeric address to listen on. Fails with one sentence when the name has none.

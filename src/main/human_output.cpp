@@ -29,7 +29,9 @@ std::string cell(const json::value& value) {
     if (const auto* text = value.if_string()) {
         return shown({text->data(), text->size()});
     }
-    return value.is_null() ? "-" : shown(json::serialize(value));
+    const auto* list = value.if_array();
+    const bool nothing = value.is_null() || (list != nullptr && list->empty());
+    return nothing ? "-" : shown(json::serialize(value));
 }
 
 std::string table(const std::vector<Row>& rows, std::string_view indent) {

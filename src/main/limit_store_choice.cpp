@@ -41,7 +41,7 @@ Result<void, std::string> open_redis(const Settings& settings, ServerObserver& o
         return Failed{store.error()};
     }
     chosen.store = std::move(*store);
-    chosen.described = "limits in Redis";
+    chosen.described = "limits in Redis" + place_of(settings.redis.address);
     return {};
 }
 
@@ -73,7 +73,7 @@ Result<void, std::string> open_postgres(const Settings& settings, const LimitSto
         return opened->publish_plans(all);
     };
     chosen.store = std::move(*store);
-    chosen.described = "limits on PostgreSQL";
+    chosen.described = "limits on PostgreSQL" + place_of(settings.postgres.dsn);
     return {};
 }
 

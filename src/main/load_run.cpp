@@ -145,6 +145,13 @@ private:
                 receive(mark, now);
             }
         }
+        if (plan_.interrupted && now >= next_look_) {
+            constexpr std::chrono::milliseconds kLookEvery{50};
+            next_look_ = now + kLookEvery;
+            if (plan_.interrupted()) {
+                return false;
+            }
+        }
         if (now >= next_progress_) {
             next_progress_ += progress_every_;
             drop_late(now);
@@ -279,6 +286,7 @@ private:
     SteadyTime start_{};
     SteadyTime last_answer_{};
     SteadyTime next_progress_{};
+    SteadyTime next_look_{};  // Whether it was interrupted.
     LoadReport report_;
 };
 

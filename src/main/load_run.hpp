@@ -21,8 +21,9 @@ struct LoadPlan {
     std::optional<std::uint64_t>
         per_second{};  // Without it, each connection asks again when it has its answer.
     std::function<void(std::uint64_t number, std::string& request)>
-        write_request;       // Puts the whole request there.
-    unsigned also_good = 0;  // A status beside 2xx that is as good an answer.
+        write_request;                    // Puts the whole request there.
+    unsigned also_good = 0;               // A status beside 2xx that is as good an answer.
+    std::function<bool()> interrupted{};  // Asked some times a second. True: the load ends where it is.
 };
 
 struct LoadReport {

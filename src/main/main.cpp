@@ -2,15 +2,31 @@
 #include <iostream>
 #include <vector>
 
+#include "main/batch_command.hpp"
 #include "main/bench_check.hpp"
 #include "main/bench_slots.hpp"
 #include "main/client_commands.hpp"
 #include "main/doctor.hpp"
 #include "main/serve.hpp"
+#include "main/version.hpp"
+#include "main/wait_command.hpp"
+#include "main/windows_command.hpp"
 
 namespace {
 
 using sluice::ExitCode;
+
+// What a command prints that asks nobody.
+std::string text_of(const sluice::Invocation& invocation) {
+    const std::string& path = invocation.command->path;
+    if (path == "version") {
+        const std::string version{sluice::version()};
+        return invocation.wants_json() ? "{\"version\":\"" + version + "\"}\n" : "sluice " + version + "\n";
+    }
+    return path == "completion zsh"    ? sluice::zsh_completion()
+           : path == "completion fish" ? sluice::fish_completion()
+                                       : sluice::bash_completion();
+}
 
 ExitCode run(const sluice::Invocation& invocation, const sluice::Environment& variables) {
     const std::string& path = invocation.command->path;
@@ -26,8 +42,17 @@ ExitCode run(const sluice::Invocation& invocation, const sluice::Environment& va
     if (path == "doctor") {
         return doctor(invocation, variables, std::cout, std::cerr);
     }
-    if (path == "completion bash") {
-        std::cout << sluice::bash_completion();
+    if (path == "batch") {
+        return assign_batch(invocation, std::cout, std::cerr);
+    }
+    if (path == "windows") {
+        return show_windows(invocation, std::cout, std::cerr);
+    }
+    if (path == "wait") {
+        return wait_until_ready(invocation, std::cout, std::cerr);
+    }
+    if (path == "version" || path.starts_with("completion ")) {
+        std::cout << text_of(invocation);
         return ExitCode::Ok;
     }
     return run_client_command(invocation, std::cout, std::cerr);

@@ -14,6 +14,7 @@
 #include "main/plan_publisher.hpp"
 #include "main/process_figures.hpp"
 #include "main/prometheus_metrics.hpp"
+#include "main/server_facts.hpp"
 #include "main/settings.hpp"
 #include "main/slot_store_choice.hpp"
 #include "main/version.hpp"
@@ -60,8 +61,8 @@ private:
 // All that runs, in the order in which it is taken down again from the bottom.
 class Daemon {
 public:
-    explicit Daemon(const Settings& settings)
-        : settings_{settings}, log_{make_daemon_log(settings.log_level, settings.log_format, clock_)} {}
+    explicit Daemon(const SettingsInForce& in_force)
+        : in_force_{in_force}, log_{make_daemon_log(settings_.log_level, settings_.log_format, clock_)} {}
 
     Result<void, std::string> start(const HostPort& listener) {
         if (!settings_.token_file.empty()) {
@@ -128,8 +129,9 @@ private:
         options.host = listener.host;
         options.port = listener.port;
         options.io_threads = std::max(1U, std::thread::hardware_concurrency());
-        auto started = http::start_server(options, {*slots_, *limits_, settings_.default_config, gate_,
-                                                    [this] { return metrics_text(); }, clock_, *log_});
+        auto started = http::start_server(
+            options, {*slots_, *limits_, settings_.default_config, gate_, [this] { return metrics_text(); },
+                      clock_, *log_, [this] { return facts(); }});
         if (!started) {
             return Unexpected{started.error()};
         }
@@ -140,6 +142,8 @@ private:
                                        ", " + limit_store_.described);
         return {};
     }
+
+    std::string facts() const { return server_facts_json(in_force_, clock_.now()); }
 
     std::string metrics_text() const {
         // Acquire, with the release of listen(): a request may come before the server is ours.
@@ -196,7 +200,8 @@ private:
         }
     }
 
-    const Settings& settings_;
+    const SettingsInForce& in_force_;
+    const Settings& settings_ = in_force_.settings;
     SystemClock clock_;
     std::unique_ptr<DaemonLog> log_;
     PrometheusMetrics metrics_;
@@ -235,14 +240,13 @@ ExitCode serve(const Invocation& invocation, const Environment& variables, std::
         return fail(errors, ExitCode::Usage, listener.error());
     }
     if (!is_loopback(*listener) && settings.token_file.empty()) {
-        return fail(
-            errors, ExitCode::Usage,
-            "Others can reach " + settings.listen.text() +
-                ", so that the admin routes need a token: give --token-file, or listen on 127.0.0.1.");
+        return fail(errors, ExitCode::Usage,
+                    "Others can reach " + settings.listen.text() +
+                        ", so the admin routes need a token: give --token-file, or listen on 127.0.0.1.");
     }
     const Signals signals;
     raise_files_max();
-    Daemon daemon{settings};
+    Daemon daemon{*in_force};
     if (const auto started = daemon.start(*listener); !started) {
         return fail(errors, ExitCode::Failed, started.error());
     }

@@ -3,12 +3,12 @@
 #include <algorithm>
 #include <array>
 #include <charconv>
-#include <fstream>
 #include <set>
 
 #include "base/nearest.hpp"
 #include "files/setting_values.hpp"
 #include "files/settings_file.hpp"
+#include "files/text_file.hpp"
 
 namespace sluice {
 namespace {
@@ -19,22 +19,25 @@ using Failure = Unexpected<std::string>;
 constexpr std::string_view kPrefix = "SLUICE_";
 constexpr std::string_view kConfigVariable = "SLUICE_CONFIG";
 // Variables of other commands, and of the project's own tools.
-constexpr std::array<std::string_view, 3> kForeign{kConfigVariable, "SLUICE_SERVER", "SLUICE_SERVICES"};
+constexpr std::array<std::string_view, 2> kForeign{kConfigVariable, "SLUICE_SERVER"};
+constexpr std::array<std::string_view, 2> kForeignPrefixes{"SLUICE_TEST_", "SLUICE_SERVICES"};
 
 Failure not_supported(const std::string& name) {
     return Failure{name + " is not supported by this version yet."};
 }
 
 Failure unknown(const std::string& what, const std::string& name, const std::vector<std::string>& known) {
-    return Failure{what + " '" + name + "' is unknown; the nearest known one is '" + nearest_of(name, known) +
-                   "'."};
+    const std::string near = near_of(name, known);
+    return Failure{what + " '" + name + "' is unknown; " +
+                   (near.empty() ? "'sluice serve --print-config' lists all there are."
+                                 : "the nearest known one is '" + near + "'.")};
 }
 
 Result<std::string, std::string> first_line(const std::string& variable, const std::string& path) {
-    std::ifstream file{path};
-    std::string line;
-    if (!std::getline(file, line)) {
-        return Failure{"The file " + path + " that " + variable + " names cannot be read, or is empty."};
+    auto line = read_first_line(path);
+    if (!line) {
+        return Failure{"The file " + path + " that " + variable + " names cannot be read: " + line.error() +
+                       "."};
     }
     return line;
 }
@@ -66,7 +69,9 @@ Result<void, std::string> apply_file(const std::string& path, Entries& entries) 
 }
 
 bool is_ours(std::string_view variable) {
-    return variable.starts_with(kPrefix) && !variable.starts_with("SLUICE_TEST_") &&
+    return variable.starts_with(kPrefix) &&
+           std::none_of(kForeignPrefixes.begin(), kForeignPrefixes.end(),
+                        [&](std::string_view prefix) { return variable.starts_with(prefix); }) &&
            std::find(kForeign.begin(), kForeign.end(), variable) == kForeign.end();
 }
 
@@ -134,7 +139,8 @@ public:
     explicit Checking(const Entries& entries) : entries_{entries} {}
 
     template <class Value>
-    Value choice(std::string_view key, const std::vector<std::pair<std::string_view, Value>>& choices) {
+    Value choice(std::string_view key, const std::vector<std::pair<std::string_view, Value>>& choices,
+                 const std::string& more = {}) {
         const std::string& given = text(key);
         std::string listed;
         for (const auto& [name, value] : choices) {
@@ -143,7 +149,7 @@ public:
             }
             listed += (listed.empty() ? "" : ", ") + std::string{name};
         }
-        fail(key, "'" + mask_secret(given) + "' is none of: " + listed + ".");
+        fail(key, "'" + mask_secret(given) + "' is none of: " + listed + more + ".");
         return choices.front().second;
     }
 
@@ -199,7 +205,18 @@ public:
         if (!postgres_address().empty()) {
             return StoreKind::Postgres;
         }
-        return choice<StoreKind>("store", {{"embedded", StoreKind::Embedded}, {"memory", StoreKind::Memory}});
+        return choice<StoreKind>("store", {{"embedded", StoreKind::Embedded}, {"memory", StoreKind::Memory}},
+                                 ", postgres://user@host:port/database");
+    }
+
+    // What --print-config wrote has no passwords; used as it is, it would be refused far away from here.
+    void refuse_masks() {
+        for (const auto& [key, entry] : entries_) {
+            if (entry.spec->secrecy == Secrecy::InUrl && holds_mask(entry.value)) {
+                fail(key, "its password is masked; write it out, or put the whole value into the file that " +
+                              entry.spec->file_variable() + " names.");
+            }
+        }
     }
 
     bool yes_or_no(std::string_view key) { return good(key, truth_setting(text(key))); }
@@ -312,6 +329,7 @@ Result<Settings, std::string> check(const Entries& entries) {
         .redis = checking.redis(),
         .postgres = checking.postgres(),
     };
+    checking.refuse_masks();
     if (!checking.error().empty()) {
         return Failure{checking.error()};
     }

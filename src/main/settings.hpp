@@ -81,7 +81,11 @@ using FlagValues = std::map<std::string, std::string>;
 // whatever is unknown (naming the nearest known), wrong, or not supported yet.
 Result<SettingsInForce, std::string> load_settings(const FlagValues& flags, const Environment& variables);
 
-// The settings as a settings file, with where each came from as a comment and passwords masked.
+// The settings as a settings file that reads back as the same, with where each came from as a comment. Only
+// passwords are masked, and a masked one is refused when it is read.
 std::string print_settings(const SettingsInForce& in_force);
+
+// The text of a setting, with passwords masked.
+std::string shown_value(const SettingInForce& entry);
 
 }  // namespace sluice

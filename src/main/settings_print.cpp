@@ -36,33 +36,29 @@ std::string yaml_scalar(const std::string& text) {
     return quoted + "\"";
 }
 
+// A path in a comment may hold anything.
+std::string one_line(std::string text) {
+    std::replace_if(
+        text.begin(), text.end(), [](char byte) { return static_cast<unsigned char>(byte) < 0x20; }, '?');
+    return text;
+}
+
 }  // namespace
+
+std::string shown_value(const SettingInForce& entry) {
+    return entry.spec->secrecy == Secrecy::Open ? entry.value : mask_secret(entry.value);
+}
 
 std::string print_settings(const SettingsInForce& in_force) {
     std::string text = "# The settings in force. A flag beats a variable, which beats the settings file.\n";
-    std::string_view group;
     for (const SettingInForce& entry : in_force.entries) {
-        const std::string_view key = entry.spec->key;
-        const std::size_t dot = key.find('.');
-        // Under a key that has a value itself, like `store`, nothing can be nested: the whole key then stands
-        // in the line.
-        const bool nested = dot != std::string_view::npos && find_setting(key.substr(0, dot)) == nullptr;
-        const std::string_view parent = nested ? key.substr(0, dot) : "";
-        if (parent != group && !parent.empty()) {
-            text += std::string{parent} + ":\n";
-        }
-        group = parent;
-        std::string line = parent.empty() ? "" : "  ";
-        if (!entry.is_set) {
-            line += "# ";
-        }
-        line += std::string{parent.empty() ? key : key.substr(dot + 1)} + ":";
+        // The whole key in each line: `redis` has a value, and `redis.timeout` another.
+        std::string line = (entry.is_set ? "" : "# ") + std::string{entry.spec->key} + ":";
         if (entry.is_set) {
-            line += " " + yaml_scalar(entry.spec->secrecy == Secrecy::Open ? entry.value
-                                                                           : mask_secret(entry.value));
+            line += " " + yaml_scalar(shown_value(entry));
         }
         line.resize(std::max<std::size_t>(line.size(), 34), ' ');
-        text += line + "  # " + (entry.is_set ? entry.origin : "not set") + "\n";
+        text += line + "  # " + (entry.is_set ? one_line(entry.origin) : "not set") + "\n";
     }
     return text;
 }

@@ -166,4 +166,23 @@ std::string mask_secret(std::string_view value) {
     return text;
 }
 
+bool holds_mask(std::string_view value) {
+    return value.find(":****@") != std::string_view::npos ||
+           value.find("password=****") != std::string_view::npos;
+}
+
+std::string place_of(std::string_view url) {
+    const std::size_t question = url.find('?');
+    const std::size_t at = url.rfind('@');
+    if (at != std::string_view::npos && question < at) {
+        return {};
+    }
+    const std::size_t scheme = url.find("://");
+    const std::size_t begin = at != std::string_view::npos       ? at + 1
+                              : scheme != std::string_view::npos ? scheme + 3
+                                                                 : 0;
+    const std::string_view place = url.substr(begin, question - begin);
+    return place.empty() ? std::string{} : " at " + std::string{place};
+}
+
 }  // namespace sluice

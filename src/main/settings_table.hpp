@@ -39,4 +39,11 @@ const SettingSpec* find_setting(std::string_view key);
 // The value with the password of a URL, if there is one, as "****".
 std::string mask_secret(std::string_view value);
 
+// Whether a masked password stands in the value.
+bool holds_mask(std::string_view value);
+
+// Where a URL points, without user, password and parameters: " at host:port/database". Empty when that cannot
+// be told apart from a password.
+std::string place_of(std::string_view url);
+
 }  // namespace sluice

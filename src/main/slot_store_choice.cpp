@@ -39,8 +39,8 @@ Result<OpenSlotStore, std::string> open_postgres(const Settings& settings, Ledge
         return Unexpected{opened.error()};
     }
     const PostgresSlotStore& store = **opened;
-    return OpenSlotStore{std::move(*opened), "store on PostgreSQL", kPostgresWorkers,
-                         [&store] { return store.pool_figures(); }};
+    return OpenSlotStore{std::move(*opened), "store on PostgreSQL" + place_of(settings.postgres.dsn),
+                         kPostgresWorkers, [&store] { return store.pool_figures(); }};
 }
 
 Result<OpenSlotStore, std::string> open_embedded(const Settings& settings, LedgerWorld world) {

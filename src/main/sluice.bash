@@ -17,6 +17,8 @@ _sluice() {
         --max-delay) COMPREPLY=(); return ;;
         --server) COMPREPLY=(); return ;;
         --output) mapfile -t COMPREPLY < <(compgen -W 'text json' -- "$current"); return ;;
+        --from) COMPREPLY=(); return ;;
+        --for) COMPREPLY=(); return ;;
         --max-per-window) COMPREPLY=(); return ;;
         --window-size) COMPREPLY=(); return ;;
         --pool) COMPREPLY=(); return ;;
@@ -30,32 +32,41 @@ _sluice() {
         --max-per-hour) COMPREPLY=(); return ;;
         --ttl) COMPREPLY=(); return ;;
         --until) COMPREPLY=(); return ;;
+        --algorithm) COMPREPLY=(); return ;;
+        --start) COMPREPLY=(); return ;;
+        --lease) COMPREPLY=(); return ;;
+        --on-store-failure) COMPREPLY=(); return ;;
         --connections) COMPREPLY=(); return ;;
         --duration) COMPREPLY=(); return ;;
         --count) COMPREPLY=(); return ;;
         --rate) COMPREPLY=(); return ;;
         --prefix) COMPREPLY=(); return ;;
         --keys) COMPREPLY=(); return ;;
+        --timeout) COMPREPLY=(); return ;;
     esac
     for word in "${COMP_WORDS[@]:1:COMP_CWORD-1}"; do
         case $command in
             '') if [[ $word != -* ]]; then command=$word; fi ;;
-            slot | config | key | bench | completion) if [[ $word != -* ]]; then command+=" $word"; fi ;;
+            slot | config | key | plan | bench | completion) if [[ $word != -* ]]; then command+=" $word"; fi ;;
         esac
     done
     case $command in
-        '') words='serve assign slot quote config check key bench doctor completion --help --version' ;;
+        '') words='serve assign slot quote batch windows config check key plan bench doctor wait completion help version --help --version' ;;
         'slot') words='get cancel move --help' ;;
-        'config') words='get set history --help' ;;
+        'config') words='list get set history --help' ;;
         'key') words='show reset override --help' ;;
+        'plan') words='list set remove --help' ;;
         'bench') words='slots check --help' ;;
-        'completion') words='bash --help' ;;
+        'completion') words='bash zsh fish --help' ;;
         'serve') words='--listen --data --store --redis --plans --token-file --log-level --log-format --config --print-config --help' ;;
         'assign') words='--config-name --at --weight --max-delay --server --output --help' ;;
         'slot get') words='--server --output --help' ;;
         'slot cancel') words='--server --output --help' ;;
         'slot move') words='--at --server --output --help' ;;
         'quote') words='--config-name --at --weight --max-delay --server --output --help' ;;
+        'batch') words='--config-name --at --atomic --server --output --help' ;;
+        'windows') words='--config-name --from --for --server --output --help' ;;
+        'config list') words='--token-file --server --output --help' ;;
         'config get') words='--token-file --server --output --help' ;;
         'config set') words='--max-per-window --window-size --pool --max-lookahead --token-file --server --output --help' ;;
         'config history') words='--token-file --server --output --help' ;;
@@ -63,10 +74,18 @@ _sluice() {
         'key show') words='--plan --token-file --server --output --help' ;;
         'key reset') words='--plan --token-file --server --output --help' ;;
         'key override') words='--plan --capacity --refill --window --cooldown --max-per-hour --ttl --until --remove --token-file --server --output --help' ;;
-        'bench slots') words='--connections --duration --count --rate --config-name --at --prefix --json --server --output --help' ;;
-        'bench check') words='--connections --duration --count --rate --plan --tokens --keys --prefix --json --server --output --help' ;;
-        'doctor') words='--config --data --recount --server --output --help' ;;
+        'plan list') words='--token-file --server --output --help' ;;
+        'plan set') words='--algorithm --capacity --refill --window --start --cooldown --max-per-hour --lease --on-store-failure --shadow --token-file --server --output --help' ;;
+        'plan remove') words='--token-file --server --output --help' ;;
+        'bench slots') words='--connections --duration --count --rate --max-per-window --window-size --at --prefix --yes --json --token-file --server --output --help' ;;
+        'bench check') words='--connections --duration --count --rate --plan --tokens --keys --prefix --yes --json --token-file --server --output --help' ;;
+        'doctor') words='--config --data --recount --token-file --server --output --help' ;;
+        'wait') words='--timeout --server --output --help' ;;
         'completion bash') words='--help' ;;
+        'completion zsh') words='--help' ;;
+        'completion fish') words='--help' ;;
+        'help') words='--help' ;;
+        'version') words='--output --help' ;;
         *) words='' ;;
     esac
     mapfile -t COMPREPLY < <(compgen -W "$words" -- "$current")

@@ -230,32 +230,67 @@ TEST(Client, TellsARefusalFromAWrongCommandFromAMissingServer) {
     EXPECT_EQ(server.run({"assign", "x", "--at", "yesterday"}).ending.code, 1);
     EXPECT_EQ(server.run({"assign"}).ending.code, 2);
     EXPECT_EQ(server.run({"assign", "x", "--server", "nonsense"}).ending.code, 2);
+    EXPECT_THAT(run_cli({"assign", "x"}, {{"SLUICE_SERVER", "nonsense"}}).errors,
+                StartsWith("sluice: SLUICE_SERVER: 'nonsense'"));
     EXPECT_EQ(run_cli({"assign", "x", "--server", "http://127.0.0.1:1"}).ending.code, 3);
     EXPECT_EQ(run_cli({"bench", "slots", "--server", "http://127.0.0.1:1"}).ending.code, 3);
     EXPECT_EQ(run_cli({"--version"}).ending.code, 0);
 }
 
-TEST(Bench, CountsEverySlotItAskedFor) {
+TEST(Bench, CountsEverySlotItAskedForAndLeavesTheWindowsOfOthersAlone) {
     const CliServer server{{"--store", "memory"}};
     must_set_default_config(server);
 
-    const CliResult result = server.run({"bench", "slots", "--count", "500", "--connections", "8", "--json"});
+    const CliResult result = server.run(
+        {"bench", "slots", "--count", "500", "--connections", "8", "--json", "--at", "2030-01-01T09:00:00Z"});
 
     EXPECT_EQ(result.ending.code, 0) << result.errors;
     EXPECT_THAT(result.out, HasSubstr("\"requests\":500,\"succeeded\":500,\"errors\":0"));
     EXPECT_THAT(result.out, ContainsRegex("\"p50Ms\":[0-9.]+,\"p99Ms\":[0-9.]+,\"p999Ms\":[0-9.]+"));
+    EXPECT_THAT(result.errors, ContainsRegex("config and pool 'bench-[0-9]+', made for this run"));
     EXPECT_THAT(call(server.port(), "GET", "/metrics").body,
                 HasSubstr("\nsluice_slots_assigned_total 500\n"));
+    const CliResult windows =
+        server.run({"windows", "--from", "2030-01-01T09:00:00Z", "--for", "4s", "--output", "json"});
+    EXPECT_EQ(windows.out,
+              "{\"windows\":[{\"start\":\"2030-01-01T09:00:00.000Z\",\"count\":0,\"max\":50}]}\n");
 }
 
 TEST(Bench, KeepsToItsRateAndReportsErrors) {
     const CliServer server{{"--store", "memory"}};
 
-    const CliResult result = server.run({"bench", "slots", "--count", "50", "--rate", "200"});
+    const CliResult result =
+        server.run({"bench", "slots", "--count", "50", "--rate", "200", "--at", "1066-10-14T09:00:00Z"});
 
     EXPECT_EQ(result.ending.code, 1);
-    EXPECT_THAT(result.out, HasSubstr("errors    50\n  404     50\n"));
-    EXPECT_THAT(result.errors, HasSubstr("There is no config named 'default'."));
+    EXPECT_THAT(result.out, HasSubstr("errors    50\n  400     50\n"));
+    EXPECT_THAT(result.errors, HasSubstr("requestedTime must lie between"));
+}
+
+TEST(Bench, PrintsWhatItMeasuredWhenItIsInterrupted) {
+    const CliServer server{{"--store", "memory"}};
+    CliProcess bench{{"bench", "slots", "--duration", "3600", "--connections", "2", "--rate", "100"},
+                     {{"SLUICE_SERVER", server.url()}}};
+    ASSERT_TRUE(bench.wait_for_error_text(" slots/s, ")) << bench.errors();
+
+    bench.signal(SIGINT);
+
+    EXPECT_EQ(bench.wait().code, 0) << bench.errors();
+    EXPECT_THAT(bench.out(), ContainsRegex("slots     [1-9][0-9]* in (.|\n)*p99.9 "));
+}
+
+TEST(Bench, LoadsAnotherMachineOnlyWhenToldTwice) {
+    // An address of the range for documents: nobody has it.
+    for (const char* what : {"slots", "check"}) {
+        Words words{"bench", what, "--server", "192.0.2.1:8080"};
+        if (std::string_view{what} == "check") {
+            words.insert(words.end(), {"--plan", "gold"});
+        }
+        const CliResult result = run_cli(words);
+
+        EXPECT_EQ(result.ending.code, 2);
+        EXPECT_THAT(result.errors, HasSubstr("add --yes"));
+    }
 }
 
 TEST(Doctor, FindsNothingWrongWithAHealthyServer) {
@@ -277,6 +312,60 @@ TEST(Doctor, FindsNothingWrongWithAHealthyServer) {
     const CliResult counted = run_cli({"doctor", "--data", folder / "data", "--recount"});
     EXPECT_EQ(counted.ending.code, 0) << counted.out;
     EXPECT_THAT(counted.out, HasSubstr("ok    recount: 300 slots in "));
+}
+
+TEST(Doctor, AsksTheServerWhatToLookAt) {
+    const TempFolder folder;
+    const CliServer server{{"--data", folder / "data"}};
+
+    const CliResult result = server.run({"doctor"});
+
+    EXPECT_EQ(result.ending.code, 0) << result.out;
+    for (const char* part : {"version: ", "server clock: ", "open files: ", "plans in force: ", "disk: "}) {
+        EXPECT_THAT(result.out, HasSubstr(std::string{"ok    "} + part));
+    }
+    EXPECT_THAT(result.out, HasSubstr("ok    data folder: Only the owner may use " + (folder / "data")));
+}
+
+TEST(Doctor, SaysThatATokenWouldShowMore) {
+    const TempFolder folder;
+    write_token(folder / "token", std::string(32, 'a'));
+    const CliServer server{{"--store", "memory", "--token-file", folder / "token"}};
+
+    const CliResult without = server.run({"doctor"});
+    EXPECT_EQ(without.ending.code, 0) << without.out;
+    EXPECT_THAT(without.out, HasSubstr("note  server settings: "));
+    EXPECT_THAT(without.out, HasSubstr("-> Give its token with --token-file"));
+
+    const CliResult with = server.run({"doctor", "--token-file", folder / "token"});
+    EXPECT_EQ(with.ending.code, 0) << with.out;
+    EXPECT_THAT(with.out, HasSubstr("ok    open files: "));
+}
+
+TEST(Doctor, FindsServersThatDoNotFit) {
+    const TempFolder folder;
+    const CliServer one{{"--store", "memory"}};
+    const CliServer two{{"--store", "memory"}};
+    const CliServer other{{"--data", folder / "data"}};
+
+    const CliResult fit = run_cli({"doctor", "--server", one.url(), "--server", two.url()});
+    EXPECT_EQ(fit.ending.code, 0) << fit.out;
+    EXPECT_THAT(fit.out, HasSubstr("ok    nodes: 2 servers"));
+
+    const CliResult differ = run_cli({"doctor", "--server", one.url(), "--server", other.url()});
+    EXPECT_EQ(differ.ending.code, 1);
+    EXPECT_THAT(differ.out, ContainsRegex("FAIL  nodes: store is '(memory|embedded)' at "));
+}
+
+TEST(Doctor, FindsARedisThatDoesNotAnswer) {
+    const CliServer server{{"--store", "memory"}};
+
+    const CliResult result = run_cli(
+        {"doctor"}, {{"SLUICE_SERVER", server.url()}, {"SLUICE_REDIS", "redis://:hunter2@127.0.0.1:1"}});
+
+    EXPECT_EQ(result.ending.code, 1);
+    EXPECT_THAT(result.out, AllOf(HasSubstr("FAIL  redis: "), HasSubstr("127.0.0.1:1"), HasSubstr("-> Check"),
+                                  Not(HasSubstr("hunter2"))));
 }
 
 TEST(Doctor, SaysWhatToDo) {

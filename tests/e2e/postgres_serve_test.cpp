@@ -109,7 +109,8 @@ bool eventually(const std::function<bool()>& holds) {
 
 TEST_F(ServeOnPostgres, AnswersUnavailableWhileTheServerIsAwayAndRecovers) {
     OwnServer postgres;
-    const CliServer sluice{{"--store", postgres.dsn()}};
+    CliServer sluice{{"--store", postgres.dsn()}};
+    EXPECT_THAT(sluice.process().errors(), HasSubstr("store on PostgreSQL at 127.0.0.1:"));
     const auto assign = [&](const std::string& id) { return sluice.run({"assign", id, "--output", "json"}); };
     ASSERT_EQ(sluice.run({"config", "set", "default", "--max-per-window", "5", "--window-size", "PT4S"})
                   .ending.code,
@@ -125,6 +126,8 @@ TEST_F(ServeOnPostgres, AnswersUnavailableWhileTheServerIsAwayAndRecovers) {
     EXPECT_NE(refused.header("Retry-After"), "");
     EXPECT_TRUE(eventually([&] { return call(sluice.port(), "GET", "/readyz").status == 503; }));
     EXPECT_EQ(call(sluice.port(), "GET", "/healthz").status, 200);
+    EXPECT_TRUE(sluice.process().wait_for_error_text("PostgreSQL cannot be reached"));
+    EXPECT_THAT(sluice.process().errors(), HasSubstr("server at \"127.0.0.1\", port "));
 
     postgres.revive();
 

@@ -70,14 +70,26 @@ TEST_F(SharedLimits, AreOneInRedisAndFollowThePlansWhileItIsAway) {
     // A busy machine is not to be taken for a Redis that is away.
     const Variables patience{{"SLUICE_REDIS_TIMEOUT", "5s"}, {"SLUICE_LIMITS_DEADLINE", "5s"}};
     const std::vector<std::string> flags{"--store", "memory", "--redis", redis.address(), "--plans", path_};
-    const CliServer first{flags, patience};
+    CliServer first{flags, patience};
     const CliServer second{flags, patience};
     share_one_limit(first, second);
+    const std::string place = " at 127.0.0.1:";
+    EXPECT_THAT(first.process().errors(), HasSubstr("limits in Redis" + place));
+    const CliResult well = first.run({"doctor"});
+    EXPECT_EQ(well.ending.code, 0) << well.out;
+    EXPECT_THAT(well.out, HasSubstr("ok    redis: It can be used" + place));
+    EXPECT_THAT(well.out, HasSubstr("ok    redis clock: "));
 
     redis.kill();
 
+    EXPECT_EQ(first.run({"doctor"}).ending.code, 1);
     EXPECT_THAT(check(first, "gold").out, HasSubstr(R"("reason":"FAIL_OPEN")"));
     EXPECT_THAT(check(first, "safe").out, HasSubstr(R"("reason":"FAIL_CLOSED")"));
+
+    for (int i = 0; i < 5; ++i) {  // As many failures as the breaker bears.
+        check(first, "safe");
+    }
+    EXPECT_TRUE(first.process().wait_for_error_text("The store of limits" + place));
 
     redis.revive();
 

@@ -6,6 +6,7 @@
 
 #include "main/command_line.hpp"
 #include "main/human_output.hpp"
+#include "main/windows_command.hpp"
 
 namespace sluice {
 namespace {
@@ -80,6 +81,49 @@ TEST(CommandLine, NamesTheNearestKnownNameOfAnUnknownOne) {
     EXPECT_THAT(error_of({"assign", "x", "--output", "jsn"}), HasSubstr("'json'"));
 }
 
+TEST(CommandLine, SuggestsNothingWhenNothingIsNear) {
+    EXPECT_EQ(error_of({"frobnicate"}), "The command 'frobnicate' is unknown; 'sluice --help' lists them.");
+    EXPECT_EQ(error_of({"slot", "frobnicate"}),
+              "The command 'frobnicate' is unknown; 'sluice slot --help' lists them.");
+    EXPECT_EQ(error_of({"assign", "x", "--frobnicate"}),
+              "The option '--frobnicate' is unknown; 'sluice assign --help' lists them.");
+    EXPECT_EQ(error_of({"assign", "x", "--output", "spaghetti"}),
+              "The value of --output, 'spaghetti', is none of: 'text', 'json'.");
+}
+
+TEST(CommandLine, TakesDurationsAsPeopleWriteThem) {
+    const auto size = [](const std::string& text) {
+        return must_parse({"config", "set", "a", "--max-per-window", "1", "--window-size", text})
+            .value("window-size");
+    };
+    EXPECT_EQ(size("4s"), "PT4S");
+    EXPECT_EQ(size("500ms"), "PT0.5S");
+    EXPECT_EQ(size("2m"), "PT2M");
+    EXPECT_EQ(size("1h"), "PT1H");
+    EXPECT_EQ(size("PT4S"), "PT4S");
+    EXPECT_EQ(error_of({"config", "set", "a", "--max-per-window", "1", "--window-size", "4 sec"}),
+              "--window-size: '4 sec' is not a duration like 5s, 500ms, 2m, 1h or PT5S, at most 31 days.");
+}
+
+TEST(CommandLine, NamesTheVariableWhereItWasTheVariable) {
+    const Environment variables{{"SLUICE_SERVER", "h:1"}, {"SLUICE_TOKEN_FILE", "t"}};
+    const Invocation by_variable = must_parse({"config", "get"}, variables);
+    const Invocation by_flag = must_parse({"config", "get", "--server", "h:2"}, variables);
+
+    EXPECT_EQ(by_variable.origin("server"), "SLUICE_SERVER");
+    EXPECT_EQ(by_variable.origin("token-file"), "SLUICE_TOKEN_FILE");
+    EXPECT_EQ(by_flag.origin("server"), "--server");
+    EXPECT_EQ(must_parse({"config", "get"}).origin("output"), "--output");
+}
+
+TEST(CommandLine, KnowsHelpAndVersionAsCommands) {
+    EXPECT_EQ(printed({"help"}), printed({"--help"}));
+    EXPECT_EQ(printed({"help", "slot", "move"}), printed({"slot", "move", "--help"}));
+    EXPECT_EQ(printed({"help", "slot"}), printed({"slot", "--help"}));
+    EXPECT_THAT(error_of({"help", "frobnicate"}), HasSubstr("'frobnicate' is unknown"));
+    EXPECT_EQ(must_parse({"version"}).command->path, "version");
+}
+
 TEST(CommandLine, SaysWhatIsMissingOrTooMuch) {
     EXPECT_THAT(error_of({}), HasSubstr("command is missing"));
     EXPECT_THAT(error_of({"slot"}), HasSubstr("one more word"));
@@ -122,12 +166,17 @@ TEST(CommandLine, ParsesTheExampleOfEveryCommand) {
         Words words = split(command.example.substr(0, command.example.find(" > ")));
         words.erase(words.begin());
 
+        if (command.path == "help") {
+            EXPECT_NE(printed(words), "nothing");
+            continue;
+        }
         EXPECT_EQ(must_parse(words).command->path, command.path);
     }
 }
 
 TEST(CommandTable, OffersJsonForEveryCommandThatAnswers) {
-    const std::set<std::string> silent{"serve", "completion bash"};
+    const std::set<std::string> silent{"serve", "help", "completion bash", "completion zsh",
+                                       "completion fish"};
     for (const CommandSpec& command : command_table()) {
         bool json = false;
         for (const OptionSpec& option : command.options) {
@@ -137,12 +186,17 @@ TEST(CommandTable, OffersJsonForEveryCommandThatAnswers) {
     }
 }
 
-TEST(Completion, IsTheInstalledFile) {
-    std::ifstream file{SLUICE_COMPLETION_FILE};
-    std::ostringstream installed;
-    installed << file.rdbuf();
+std::string installed(const std::string& shell) {
+    std::ifstream file{SLUICE_COMPLETION_FILES + shell};
+    std::ostringstream text;
+    text << file.rdbuf();
+    return text.str();
+}
 
-    EXPECT_EQ(installed.str(), bash_completion()) << "sluice completion bash > src/main/sluice.bash";
+TEST(Completion, IsTheInstalledFile) {
+    EXPECT_EQ(installed("bash"), bash_completion()) << "sluice completion bash > src/main/sluice.bash";
+    EXPECT_EQ(installed("zsh"), zsh_completion()) << "sluice completion zsh > src/main/sluice.zsh";
+    EXPECT_EQ(installed("fish"), fish_completion()) << "sluice completion fish > src/main/sluice.fish";
 }
 
 TEST(Completion, KnowsEveryCommandAndOption) {
@@ -157,6 +211,33 @@ TEST(Completion, KnowsEveryCommandAndOption) {
                 << option.name;
         }
     }
+}
+
+TEST(Completion, KnowsEveryCommandAndOptionInFish) {
+    const std::string text = fish_completion();
+
+    for (const CommandSpec& command : command_table()) {
+        for (const OptionSpec& option : command.options) {
+            if (!option.hidden) {
+                EXPECT_THAT(text, HasSubstr(" -l " + option.name)) << option.name;
+            }
+        }
+        EXPECT_THAT(text, HasSubstr("-a " + command.path.substr(command.path.find(' ') + 1) + " -d '"));
+    }
+}
+
+TEST(WindowBars, ShowHowFullEachWindowIs) {
+    const std::string text =
+        window_bars(R"({"windows":[{"start":"2030-01-01T09:00:00.000Z","count":0,"max":80},)"
+                    R"({"start":"2030-01-01T09:00:04.000Z","count":1,"max":80},)"
+                    R"({"start":"2030-01-01T09:00:08.000Z","count":79,"max":80},)"
+                    R"({"start":"2030-01-01T09:00:12.000Z","count":90,"max":80}]})");
+
+    EXPECT_EQ(text, "2030-01-01T09:00:00.000Z  [" + std::string(40, ' ') + "] 0 of 80\n" +
+                        "2030-01-01T09:00:04.000Z  [#" + std::string(39, ' ') + "] 1 of 80\n" +
+                        "2030-01-01T09:00:08.000Z  [" + std::string(39, '#') + " ] 79 of 80\n" +
+                        "2030-01-01T09:00:12.000Z  [" + std::string(40, '#') + "] 90 of 80\n");
+    EXPECT_EQ(window_bars("nonsense"), "nonsense\n");
 }
 
 TEST(HumanOutput, ShowsObjectsAsColumnsAndListsAsTables) {

@@ -84,7 +84,8 @@ TEST_F(PlansFile, SaysWhatIsWrongAndWhere) {
     EXPECT_THAT(error("plans:\n  - {name: a, window: [1]}\n"), HasSubstr("gives 'window' no single value"));
     EXPECT_THAT(error("plans:\n  - {name: a, shadow: maybe}\n"), HasSubstr("a shadow that is neither"));
     EXPECT_THAT(error("plans: [\n"), HasSubstr("is not YAML"));
-    EXPECT_THAT(read_plans_file(folder_ / "absent.yaml").error(), EndsWith("cannot be read."));
+    EXPECT_THAT(read_plans_file(folder_ / "absent.yaml").error(),
+                EndsWith("cannot be read: No such file or directory."));
 }
 
 }  // namespace

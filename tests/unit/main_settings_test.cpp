@@ -121,6 +121,7 @@ TEST(Settings, LeaveVariablesOfOthersAlone) {
     EXPECT_EQ(error_of({}, {{"SLUICE_TEST_POSTGRES", "x"},
                             {"SLUICE_SERVER", "http://h:1"},
                             {"SLUICE_SERVICES", "x"},
+                            {"SLUICE_SERVICES_FSYNC", "off"},
                             {"SLUICER", "x"},
                             {"SLUICE_LISTEN", ""},
                             {"PATH", "x"}}),
@@ -156,6 +157,7 @@ TEST(Settings, NameTheNearestKnownNameOfAnUnknownOne) {
     EXPECT_THAT(error_of_file("slots:\n  bachMax: 3\n"), HasSubstr("'slots.batchMax'"));
     EXPECT_THAT(error_of_file("slots:\n  bachMax: 3\n"), HasSubstr("line 2"));
     EXPECT_THAT(error_of_file("token-file: x\n"), HasSubstr("'tokenFile'"));
+    EXPECT_THAT(error_of_file("spaghetti: x\n"), HasSubstr("--print-config' lists all"));
 }
 
 TEST(Settings, RefuseWhatThisVersionCannotDo) {
@@ -181,7 +183,11 @@ TEST(Settings, TakeTheAddressOfARedisAndShortTimes) {
     EXPECT_EQ(must_load({{"redis", "127.0.0.1:6379"}}).redis.address, "127.0.0.1:6379");
     EXPECT_EQ(must_load({}, {{"SLUICE_REDIS_TIMEOUT", "2s"}}).redis.timeout, Duration{2'000});
     EXPECT_EQ(must_load({}, {{"SLUICE_REDIS_TIMEOUT", "PT0.2S"}}).redis.timeout, Duration{200});
-    for (const char* wrong : {"0ms", "-1s", "1h", "ms", "3601s", "99999999999999999999s"}) {
+    EXPECT_EQ(must_load({}, {{"SLUICE_LIMITS_FAIL_OPEN_TIME", "2m"}}).limits.fail_open_time,
+              std::chrono::minutes{2});
+    EXPECT_EQ(must_load({}, {{"SLUICE_LIMITS_FAIL_OPEN_TIME", "31d"}}).limits.fail_open_time,
+              std::chrono::days{31});
+    for (const char* wrong : {"0ms", "-1s", "1y", "ms", "32d", "745h", "99999999999999999999s"}) {
         EXPECT_THAT(error_of({}, {{"SLUICE_REDIS_TIMEOUT", wrong}}), HasSubstr("duration")) << wrong;
     }
 }
@@ -212,10 +218,14 @@ TEST(Settings, SayWhereAWrongValueStands) {
     EXPECT_THAT(error_of({{"listen", "8080"}}), HasSubstr("host:port"));
     EXPECT_THAT(error_of({{"listen", "127.0.0.1:70000"}}), HasSubstr("port"));
     EXPECT_THAT(error_of({{"data", ""}}), HasSubstr("--data"));
+    EXPECT_THAT(error_of({{"store", "memori"}}),
+                HasSubstr("none of: embedded, memory, postgres://user@host:port/database."));
+    EXPECT_THAT(error_of({}, {{"SLUICE_STORE_FILE", "none"}}), HasSubstr("No such file or directory"));
 }
 
 TEST(SettingsFile, IsRefusedWhenItIsNoTreeOfKeysAndValues) {
-    EXPECT_THAT(error_of({{"config", "no-such-file.yaml"}}), HasSubstr("cannot be read"));
+    EXPECT_THAT(error_of({{"config", "no-such-file.yaml"}}), HasSubstr("cannot be read: No such file"));
+    EXPECT_THAT(error_of({{"config", TempFolder{} / ""}}), HasSubstr("cannot be read: "));
     EXPECT_THAT(error_of_file("listen: [unclosed\n"), HasSubstr("is not YAML"));
     EXPECT_THAT(error_of_file("- a\n- b\n"), HasSubstr("not a tree"));
     EXPECT_THAT(error_of_file("listen: 127.0.0.1:1\nlisten: 127.0.0.1:2\n"), HasSubstr("twice"));
@@ -238,7 +248,7 @@ TEST(PrintedSettings, SayWhereEachCameFrom) {
     EXPECT_THAT(text, ::testing::ContainsRegex("\ndata: \"a b\" +# --data\n"));
     EXPECT_THAT(text, ::testing::ContainsRegex("\nlogLevel: info +# default\n"));
     EXPECT_THAT(text, ::testing::ContainsRegex("\n# tokenFile: +# not set\n"));
-    EXPECT_THAT(text, ::testing::ContainsRegex("\nslots:\n(.|\n)*  batchMax: 7 +# .*sluice.yaml, line 2\n"));
+    EXPECT_THAT(text, ::testing::ContainsRegex("\nslots.batchMax: 7 +# .*sluice.yaml, line 2\n"));
 }
 
 TEST(PrintedSettings, AreASettingsFileThatSaysTheSame) {
@@ -269,6 +279,73 @@ TEST(Settings, ReadSizes) {
                     HasSubstr("is not a size"))
             << bad;
     }
+}
+
+// A value for each setting that is not its default; of a store with a password no two prints are alike.
+TEST(PrintedSettings, ReadBackAsTheyAreWhateverIsSet) {
+    const TempFolder folder;
+    const Environment variables{
+        {"SLUICE_LISTEN", "[::1]:0"},
+        {"SLUICE_DATA", "- #x\ny"},
+        {"SLUICE_STORE", "postgres://app@db:5432/x?sslmode=disable"},
+        {"SLUICE_REDIS", "redis+sentinel://h1:1,h2:2/master"},
+        {"SLUICE_PLANS", "~"},
+        {"SLUICE_TOKEN_FILE", "'quoted': [not a list]"},
+        {"SLUICE_LOG_LEVEL", "debug"},
+        {"SLUICE_LOG_FORMAT", "json"},
+        {"SLUICE_SLOTS_DEFAULT_CONFIG", "null"},
+        {"SLUICE_SLOTS_CONFIG_CACHE_TTL", "7s"},
+        {"SLUICE_SLOTS_BATCH_MAX", "7"},
+        {"SLUICE_SLOTS_STRICT", "true"},
+        {"SLUICE_SLOTS_MAX_WINDOWS_IN_CHUNK", "7"},
+        {"SLUICE_SLOTS_POSTGRES_MODE", "function"},
+        {"SLUICE_SLOTS_RETENTION", "P7D"},
+        {"SLUICE_LIMITS_KEYS_MAX", "7"},
+        {"SLUICE_LIMITS_DEADLINE", "7ms"},
+        {"SLUICE_LIMITS_FAIL_OPEN_TIME", "7m"},
+        {"SLUICE_LIMITS_FAIL_OPEN_TOKENS", "7"},
+        {"SLUICE_LIMITS_DENY_CACHE", "7s"},
+        {"SLUICE_LIMITS_LEASE_TIME", "7s"},
+        {"SLUICE_REDIS_TIMEOUT", "7ms"},
+        {"SLUICE_REDIS_ALLOW_EVICTION", "true"},
+        {"SLUICE_REDIS_TLS_CA", "a: b"},
+        {"SLUICE_POSTGRES_POOL_MIN", "7"},
+        {"SLUICE_POSTGRES_POOL_MAX", "17"},
+        {"SLUICE_POSTGRES_MIGRATE_AT_START", "false"},
+    };
+    for (const SettingSpec& spec : settings_table()) {
+        EXPECT_EQ(variables.contains(spec.variable()), spec.support == Support::Built) << spec.key;
+    }
+    const auto loaded = load_settings({}, variables);
+    ASSERT_TRUE(loaded) << loaded.error();
+
+    const auto again = load_settings({{"config", write_file(folder, print_settings(*loaded))}}, {});
+
+    ASSERT_TRUE(again) << again.error();
+    for (std::size_t i = 0; i < loaded->entries.size(); ++i) {
+        EXPECT_EQ(again->entries[i].value, loaded->entries[i].value) << loaded->entries[i].spec->key;
+        EXPECT_TRUE(again->entries[i].is_set) << loaded->entries[i].spec->key;
+    }
+}
+
+TEST(PrintedSettings, AreRefusedWhereAPasswordWasMasked) {
+    const TempFolder folder;
+    const auto loaded = load_settings({{"store", "postgres://app:hunter2@db/x"}}, {});
+    ASSERT_TRUE(loaded);
+    const std::string file = write_file(folder, print_settings(*loaded));
+
+    EXPECT_THAT(error_of({{"config", file}}),
+                AllOf(HasSubstr("sluice.yaml, line "), HasSubstr("store: its password is masked")));
+    EXPECT_EQ(error_of({{"config", file}}, {{"SLUICE_STORE", "postgres://app:hunter2@db/x"}}), "no error");
+}
+
+TEST(Places, AreToldWithoutSecrets) {
+    EXPECT_EQ(place_of("postgres://app:hunter2@h1:5432,h2/x?sslmode=disable"), " at h1:5432,h2/x");
+    EXPECT_EQ(place_of("postgres://app:p@ss/w@db/x"), " at db/x");
+    EXPECT_EQ(place_of("127.0.0.1:6379"), " at 127.0.0.1:6379");
+    EXPECT_EQ(place_of("redis+cluster://h1:1,h2:2"), " at h1:1,h2:2");
+    EXPECT_EQ(place_of("postgres://db/x?user=a&password=hunt@r2"), "");
+    EXPECT_EQ(place_of("postgres://app:hunt?r2@db/x"), "");
 }
 
 TEST(PrintedSettings, MaskPasswords) {
@@ -313,6 +390,9 @@ TEST(Nearest, CountsLettersAddedDroppedReplacedOrSwapped) {
     EXPECT_EQ(edit_distance("kitten", "sitting"), 3U);
     EXPECT_EQ(nearest_of("gte", std::vector<std::string>{"cancel", "get", "move"}), "get");
     EXPECT_EQ(nearest_of("x", {}), "");
+    EXPECT_EQ(near_of("gte", std::vector<std::string>{"cancel", "get", "move"}), "get");
+    EXPECT_EQ(near_of("frobnicate", std::vector<std::string>{"cancel", "get", "move"}), "");
+    EXPECT_EQ(near_of("x", {}), "");
 }
 
 TEST(HostPort, ReadsNamesAndBothKindsOfAddresses) {
@@ -329,9 +409,11 @@ TEST(HostPort, ReadsTheAddressOfAServer) {
     EXPECT_EQ(*parse_server_url("http://127.0.0.1:8080"), (HostPort{"127.0.0.1", 8080}));
     EXPECT_EQ(*parse_server_url("http://[::1]:8080/"), (HostPort{"::1", 8080}));
     EXPECT_EQ(*parse_server_url("http://[::1]"), (HostPort{"::1", 80}));
+    EXPECT_EQ(*parse_server_url("127.0.0.1:8080"), (HostPort{"127.0.0.1", 8080}));
+    EXPECT_EQ(*parse_server_url("[::1]:8080"), (HostPort{"::1", 8080}));
     EXPECT_EQ(*parse_server_url("http://example.com"), (HostPort{"example.com", 80}));
     for (const char* text :
-         {"", "h:80", "ftp://h", "http://", "http://h/path", "http://u:p@h", "http://h:0"}) {
+         {"", "h", "h:", "ftp://h", "http://", "http://h/path", "http://u:p@h", "http://h:0"}) {
         EXPECT_FALSE(parse_server_url(text)) << text;
     }
     EXPECT_THAT(parse_server_url("https://h").error(), HasSubstr("not supported by this version yet"));

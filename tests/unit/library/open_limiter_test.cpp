@@ -101,7 +101,8 @@ TEST_F(OpenLimiterTest, SaysWhatIsWrongWithAFile) {
 }
 
 TEST_F(OpenLimiterTest, SaysThatThereIsNoFile) {
-    EXPECT_EQ(open_limiter(path_).error(), "The limiter file " + path_ + " cannot be read.");
+    EXPECT_EQ(open_limiter(path_).error(),
+              "The limiter file " + path_ + " cannot be read: No such file or directory.");
 }
 
 TEST_F(OpenLimiterTest, FailsWithoutItsStoreAndNeverShowsAPassword) {

@@ -1,0 +1,26 @@
+#include "main/doctor_postgres.hpp"
+
+#include "main/settings_table.hpp"
+#include "store/postgres/postgres_slot_store.hpp"
+
+namespace sluice {
+
+void check_postgres(const std::string& dsn, bool count_again, Findings& findings) {
+    const auto figures = examine_postgres_slots(dsn, count_again);
+    if (!figures) {
+        findings.push_back(
+            {"postgresql", false, figures.error(),
+             "Check the address, the rights of the role, and that a server has started once."});
+        return;
+    }
+    findings.push_back(
+        {"postgresql", true, "It can be reached" + place_of(dsn) + ", and the schema is up to date."});
+    if (count_again && *figures == 0) {
+        findings.push_back({"recount", true, "Every counter is right."});
+    } else if (count_again) {
+        findings.push_back({"recount", false, std::to_string(*figures) + " counters differ from their slots.",
+                            "Look at 'select * from sluice.recount where counted <> recounted'."});
+    }
+}
+
+}  // namespace sluice

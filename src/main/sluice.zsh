@@ -1,0 +1,95 @@
+#compdef sluice
+# Completion of sluice for zsh, as `sluice completion zsh` prints it.
+_sluice() {
+    local word offered command=''
+    case ${words[CURRENT - 1]} in
+        --listen) return ;;
+        --data) _directories; return ;;
+        --store) compadd -- embedded memory; return ;;
+        --redis) return ;;
+        --plans) _files; return ;;
+        --token-file) _files; return ;;
+        --log-level) compadd -- debug info warn error; return ;;
+        --log-format) compadd -- text json; return ;;
+        --config) _files; return ;;
+        --config-name) return ;;
+        --at) return ;;
+        --weight) return ;;
+        --max-delay) return ;;
+        --server) return ;;
+        --output) compadd -- text json; return ;;
+        --from) return ;;
+        --for) return ;;
+        --max-per-window) return ;;
+        --window-size) return ;;
+        --pool) return ;;
+        --max-lookahead) return ;;
+        --plan) return ;;
+        --tokens) return ;;
+        --capacity) return ;;
+        --refill) return ;;
+        --window) return ;;
+        --cooldown) return ;;
+        --max-per-hour) return ;;
+        --ttl) return ;;
+        --until) return ;;
+        --algorithm) return ;;
+        --start) return ;;
+        --lease) return ;;
+        --on-store-failure) return ;;
+        --connections) return ;;
+        --duration) return ;;
+        --count) return ;;
+        --rate) return ;;
+        --prefix) return ;;
+        --keys) return ;;
+        --timeout) return ;;
+    esac
+    for word in "${(@)words[2,CURRENT - 1]}"; do
+        case $command in
+            '') if [[ $word != -* ]]; then command=$word; fi ;;
+            slot | config | key | plan | bench | completion) if [[ $word != -* ]]; then command+=" $word"; fi ;;
+        esac
+    done
+    case $command in
+        '') offered='serve assign slot quote batch windows config check key plan bench doctor wait completion help version --help --version' ;;
+        'slot') offered='get cancel move --help' ;;
+        'config') offered='list get set history --help' ;;
+        'key') offered='show reset override --help' ;;
+        'plan') offered='list set remove --help' ;;
+        'bench') offered='slots check --help' ;;
+        'completion') offered='bash zsh fish --help' ;;
+        'serve') offered='--listen --data --store --redis --plans --token-file --log-level --log-format --config --print-config --help' ;;
+        'assign') offered='--config-name --at --weight --max-delay --server --output --help' ;;
+        'slot get') offered='--server --output --help' ;;
+        'slot cancel') offered='--server --output --help' ;;
+        'slot move') offered='--at --server --output --help' ;;
+        'quote') offered='--config-name --at --weight --max-delay --server --output --help' ;;
+        'batch') offered='--config-name --at --atomic --server --output --help' ;;
+        'windows') offered='--config-name --from --for --server --output --help' ;;
+        'config list') offered='--token-file --server --output --help' ;;
+        'config get') offered='--token-file --server --output --help' ;;
+        'config set') offered='--max-per-window --window-size --pool --max-lookahead --token-file --server --output --help' ;;
+        'config history') offered='--token-file --server --output --help' ;;
+        'check') offered='--plan --tokens --server --output --help' ;;
+        'key show') offered='--plan --token-file --server --output --help' ;;
+        'key reset') offered='--plan --token-file --server --output --help' ;;
+        'key override') offered='--plan --capacity --refill --window --cooldown --max-per-hour --ttl --until --remove --token-file --server --output --help' ;;
+        'plan list') offered='--token-file --server --output --help' ;;
+        'plan set') offered='--algorithm --capacity --refill --window --start --cooldown --max-per-hour --lease --on-store-failure --shadow --token-file --server --output --help' ;;
+        'plan remove') offered='--token-file --server --output --help' ;;
+        'bench slots') offered='--connections --duration --count --rate --max-per-window --window-size --at --prefix --yes --json --token-file --server --output --help' ;;
+        'bench check') offered='--connections --duration --count --rate --plan --tokens --keys --prefix --yes --json --token-file --server --output --help' ;;
+        'doctor') offered='--config --data --recount --token-file --server --output --help' ;;
+        'wait') offered='--timeout --server --output --help' ;;
+        'completion bash') offered='--help' ;;
+        'completion zsh') offered='--help' ;;
+        'completion fish') offered='--help' ;;
+        'help') offered='--help' ;;
+        'version') offered='--output --help' ;;
+        *) offered='' ;;
+    esac
+    compadd -- ${=offered}
+    if [[ $command == batch ]]; then _files; fi
+}
+if [[ $funcstack[1] == _sluice ]]; then _sluice "$@"; else compdef _sluice sluice; fi
