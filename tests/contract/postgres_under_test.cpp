@@ -19,7 +19,14 @@ public:
         open();
     }
 
-    SlotStore& store() override { return *store_; }
+    // The server's clock decides, and goes with the one that the tests set.
+    SlotStore& store() override {
+        if (const Instant now = around_.clock.now(); now != server_time_) {
+            set_server_clock(*connect(database_.dsn()), now);
+            server_time_ = now;
+        }
+        return *store_;
+    }
     void restart() override { open(); }
 
     RecountReport recount_all() override {
@@ -54,6 +61,7 @@ private:
     FreshDatabase database_{Furnished::WithSlots};
     SilentPool pool_metrics_;
     StoreSurroundings& around_;
+    std::optional<Instant> server_time_;
     PostgresSlotOptions options_;
     std::unique_ptr<PostgresSlotStore> store_;
 };

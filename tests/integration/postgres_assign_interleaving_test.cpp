@@ -194,6 +194,38 @@ TEST_P(AssignInterleaving, ChunksThatWereFilledSaySo) {
     }));
 }
 
+TEST_P(AssignInterleaving, AnExhaustedRequestMakesNoCountersElsewhere) {
+    Node one = node();
+    must(one->put_config(looking_ahead(0, draft("a", 1, 1s))));
+    EXPECT_EQ(one.window_of("x"), 0);
+    EXPECT_EQ(one.fault_of(assign("y", "a", SlotAsk{kNoon})), SlotFault::Exhausted);
+    EXPECT_EQ(one.fault_of(assign("z", "a", SlotAsk{kNoon})), SlotFault::Exhausted);
+
+    // What is made in the background is made in this order: when the second is there, so is the first.
+    one.window_of("later", kNoon + 1h);
+
+    const auto session = connect();
+    EXPECT_TRUE(eventually([&] {
+        return ask(*session, "select count(*) from rl_wndw_ct where wndw_strt_ts >= timestamptz " +
+                                 kNoonText + " + interval '1 h 90 s'") != "0";
+    }));
+    EXPECT_EQ(ask(*session, "select count(*) from rl_wndw_ct where wndw_strt_ts < '2025-01-01Z'"), "0");
+}
+
+TEST_P(AssignInterleaving, ABatchOfAllOrNoneDoesNotDependOnHowNullsAreRead) {
+    ask(*connect(),
+        "alter database " + ask(*connect(), "select current_database()") + " set array_nulls = off");
+    Node one = node();
+    must(one->put_config(draft("a", 5, 1s)));
+    const SlotCommand command{
+        AssignAll{{assign("x", "a", SlotAsk{kNoon}), assign("y", "a", SlotAsk{kNoon})}}};
+
+    const auto replies = (*one).execute({&command, 1});
+
+    EXPECT_TRUE(std::get<AllOutcome>(replies.front()));
+    ask(*connect(), "alter database " + ask(*connect(), "select current_database()") + " reset array_nulls");
+}
+
 TEST_P(AssignInterleaving, ASlotLivesAndDiesWithTheApplicationsTransaction) {
     Node one = node();
     must(one->put_config(draft("a", 2, 1s)));

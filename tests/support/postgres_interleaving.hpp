@@ -48,10 +48,15 @@ public:
             throw std::runtime_error{opened.error()};
         }
         store_ = std::move(*opened);
+        server_ = connect(dsn);
+        set_server_clock(*server_, clock.now());
     }
 
     SlotStore& operator*() { return *store_; }
     SlotStore* operator->() { return store_.get(); }
+
+    // The server's clock, which decides; the node's is the server's until one of them is set.
+    void set_server_clock_to(Instant now) { set_server_clock(*server_, now); }
 
     SlotOutcome run(SlotCommand command) { return run_one(*store_, std::move(command)); }
     SlotOutcome assign_noon(std::string_view id) { return run(assign(id, "a", SlotAsk{kNoon})); }
@@ -73,6 +78,7 @@ private:
     RecordingLog log_{LogLevel::Error};
     SilentPool pool_metrics_;
     std::unique_ptr<PostgresSlotStore> store_;
+    std::unique_ptr<postgres::Connection> server_;
 };
 
 // The SQLSTATE that a script fails with; empty when it does not.

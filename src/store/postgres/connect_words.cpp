@@ -42,7 +42,8 @@ std::string option(const char* name, milliseconds value) {
 std::string session_options(const ConnectSettings& settings, const std::string& of_dsn) {
     return of_dsn + " -c default_transaction_isolation=read\\ committed -c client_min_messages=warning" +
            " -c TimeZone=UTC -c DateStyle=ISO -c plan_cache_mode=force_generic_plan" +
-           " -c enable_seqscan=off -c jit=off" + option("statement_timeout", settings.statement_timeout) +
+           " -c enable_seqscan=off -c jit=off -c array_nulls=on" +
+           option("statement_timeout", settings.statement_timeout) +
            option("lock_timeout", settings.lock_timeout) +
            option("idle_in_transaction_session_timeout", settings.idle_in_transaction_timeout) + " " +
            settings.session_options;

@@ -9,32 +9,27 @@ namespace sluice::postgres {
 namespace {
 
 constexpr std::chrono::minutes kTurn{1};
-constexpr Duration kGrace = std::chrono::hours{1};  // A request for the recent past is common.
-constexpr std::int64_t kRowsMax = 1000;             // Of one transaction.
+constexpr std::int64_t kRowsMax = 1000;  // Of one transaction.
 
-// The functions rely on it that, by the server's clock too, nothing younger goes.
-constexpr Statement kSweepFrontier{
-    "sweep_frontier",
-    "delete from rl_wndw_frontier_trk where (pool_nm, req_ts, wndw_end_ts) in"
-    " (select pool_nm, req_ts, wndw_end_ts from rl_wndw_frontier_trk"
-    " where wndw_end_ts < least(sluice.from_ms($1), clock_timestamp() - interval '1 hour')"
-    " limit $2 for update skip locked)"};
+// A request for the recent past is common, and the functions rely on it that nothing younger goes.
+constexpr Statement kSweepFrontier{"sweep_frontier",
+                                   "delete from rl_wndw_frontier_trk where (pool_nm, req_ts, wndw_end_ts) in"
+                                   " (select pool_nm, req_ts, wndw_end_ts from rl_wndw_frontier_trk"
+                                   " where wndw_end_ts < clock_timestamp() - interval '1 hour'"
+                                   " limit $1 for update skip locked)"};
 
 // Few enough that nobody notices how long the pool is closed for them.
 constexpr std::int64_t kWindowsMax = 20;
 constexpr Statement kPools{"pools", "select pool_nm from sluice.pool"};
 constexpr Statement kForgetWindows{"forget_windows",
-                                   "select sluice.forget_windows($1, sluice.from_ms($2), $3::integer)"};
+                                   "select sluice.forget_windows($1, $2 * interval '1 ms', $3::integer)"};
 
 }  // namespace
 
-Housekeeper::Housekeeper(ConnectionPool& pool, std::optional<Duration> retention, const Clock& clock,
-                         Log& log)
-    : pool_{pool},
-      retention_{retention},
-      clock_{clock},
-      log_{log},
-      thread_{[this](const std::stop_token& stop) { work(stop); }} {}
+Housekeeper::Housekeeper(ConnectionPool& pool, std::optional<Duration> retention, Log& log)
+    : pool_{pool}, retention_{retention}, log_{log}, thread_{[this](const std::stop_token& stop) {
+          work(stop);
+      }} {}
 
 void Housekeeper::work(const std::stop_token& stop) {
     std::mutex mutex;
@@ -50,7 +45,7 @@ void Housekeeper::work(const std::stop_token& stop) {
 void Housekeeper::sweep_frontier() {
     std::int64_t removed = kRowsMax;
     while (removed == kRowsMax) {
-        const auto rows = run(kSweepFrontier, Parameters{}.add(to_ms(clock_.now() - kGrace)).add(kRowsMax));
+        const auto rows = run(kSweepFrontier, Parameters{}.add(kRowsMax));
         removed = rows ? rows->affected() : 0;
     }
 }
@@ -60,9 +55,9 @@ void Housekeeper::forget_old_windows(const std::stop_token& stop) {
     for (std::size_t i = 0; pools && i < pools->size(); ++i) {
         std::int64_t removed = kWindowsMax;
         while (removed == kWindowsMax && !stop.stop_requested()) {
-            const auto rows = run(
-                kForgetWindows,
-                Parameters{}.add(pools->text(i, 0)).add(to_ms(clock_.now() - *retention_)).add(kWindowsMax));
+            const auto rows =
+                run(kForgetWindows,
+                    Parameters{}.add(pools->text(i, 0)).add(retention_->count()).add(kWindowsMax));
             removed = rows ? rows->number(0, 0).value_or(0) : 0;
         }
     }

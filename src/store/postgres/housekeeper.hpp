@@ -11,10 +11,10 @@ namespace sluice::postgres {
 // Removes what nobody needs any more, in small transactions: chunks of the frontier that lie behind now (a
 // request for a past time provisions its chunk again), and, where a retention is set, windows that ended
 // longer ago, together with their slots. An event that was removed is unknown: asked for again, it gets a new
-// slot.
+// slot. The server's clock decides what is old.
 class Housekeeper {
 public:
-    Housekeeper(ConnectionPool& pool, std::optional<Duration> retention, const Clock& clock, Log& log);
+    Housekeeper(ConnectionPool& pool, std::optional<Duration> retention, Log& log);
 
 private:
     void work(const std::stop_token& stop);
@@ -25,7 +25,6 @@ private:
 
     ConnectionPool& pool_;
     const std::optional<Duration> retention_;
-    const Clock& clock_;
     Log& log_;
     std::jthread thread_;  // Last: it uses all of the above.
 };

@@ -97,9 +97,9 @@ Result<void, StoreError> PoolShare::claim(WindowMirror& mirror, const PoolName& 
     return {};
 }
 
-WindowIndex PoolShare::beyond() const {
+std::optional<WindowIndex> PoolShare::beyond() const {
     const auto& wanted = claim_->spare.empty() ? claim_->planned : claim_->spare;
-    return (wanted.empty() ? 0 : wanted.back()) + kAhead;
+    return wanted.empty() ? std::nullopt : std::optional{wanted.back() + kAhead};
 }
 
 void PoolShare::queue_reading(Connection& connection, const PoolName& pool) const {
@@ -107,7 +107,9 @@ void PoolShare::queue_reading(Connection& connection, const PoolName& pool) cons
     std::vector<WindowIndex> wanted = claim_->planned;
     wanted.insert(wanted.end(), claim_->spare.begin(), claim_->spare.end());
     const ArrayText tried = starts_of(wanted, grid);
-    wanted.push_back(beyond());
+    if (const auto ahead = beyond()) {
+        wanted.push_back(*ahead);
+    }
     // Seen first: a counter that another transaction makes in between must not look like one that it holds.
     connection.queue(kSeeWindows, Parameters{}.add(pool.text()).add(starts_of(wanted, grid)));
     connection.queue(kLockWindows, Parameters{}
@@ -122,7 +124,8 @@ void PoolShare::read(const Rows& seen, const Rows& locked) {
     const WindowGrid grid{window_size_};
     locked_ = counts_in(locked, grid);
     seen_ = counts_in(seen, grid);
-    is_beyond_missing_ = seen_.erase(beyond()) == 0;
+    const auto ahead = beyond();
+    is_beyond_missing_ = ahead && seen_.erase(*ahead) == 0;
     seen_.insert(locked_.begin(), locked_.end());
     look_for_open();
 }
@@ -148,7 +151,7 @@ void PoolShare::tell_missing(const PoolName& pool, AttemptReport& report) const 
         }
     }
     if (is_beyond_missing_) {
-        report.missing[pool].push_back(to_ms(grid.start_of(beyond())));
+        report.missing[pool].push_back(to_ms(grid.start_of(*beyond())));
     }
 }
 

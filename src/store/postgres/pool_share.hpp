@@ -71,7 +71,8 @@ private:
     class LockedWindows;
 
     // One more window than is wanted is looked at, behind all of them: counters are provisioned that early.
-    [[nodiscard]] WindowIndex beyond() const;
+    // None when no window is wanted.
+    [[nodiscard]] std::optional<WindowIndex> beyond() const;
     void tell_missing(const PoolName& pool, AttemptReport& report) const;
     void tell_held(const PoolName& pool, AttemptReport& report) const;
     void look_for_open();

@@ -59,7 +59,7 @@ public:
           batches_{{pool_, configs_, mirror_, provisioner_, world, source_of_}, bodies_, options.ledger.seed},
           functions_{pool_, configs_, world, bodies_},
           changer_{caller_, configs_, mirror_, world},
-          housekeeper_{pool_, options.retention, world.clock, world.log},
+          housekeeper_{pool_, options.retention, world.log},
           listener_{settings.connect,
                     world.log,
                     {[this](const std::string& said) { heed(said); }, [this] { forget_all(); },

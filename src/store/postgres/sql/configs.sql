@@ -3,7 +3,7 @@
 -- Makes a new version of a config. Nothing assigns from any version of the pools concerned meanwhile. Gives up
 -- (55P03) when those who do so have not ended within 50 ms, so that nobody waits behind it for longer; the
 -- caller pauses and tries again.
--- SLPWS: other configs of the pool have another window size. SLWSU: the pool has slots in the future, in
+-- a_now is only written down. SLPWS: other configs of the pool have another window size. SLWSU: the pool has slots in the future, in
 -- windows of another size. Both say that size, in milliseconds.
 create or replace function sluice.put_config(a_config text, a_cap integer, a_size bigint, a_size_text text, a_pool text,
     a_lookahead bigint, a_chunk_ct integer, a_now timestamptz, out replaced_cap integer,
@@ -30,7 +30,7 @@ begin
         pool.chunk_ct := a_chunk_ct;
         insert into sluice.pool (pool_nm, wndw_size_ms, chunk_ct) values (a_pool, a_size, a_chunk_ct);
     elsif pool.wndw_size_ms <> a_size then
-        perform sluice.recut_pool(pool, a_config, a_size, a_now);
+        perform sluice.recut_pool(pool, a_config, a_size);
     end if;
     update @tables@.rl_event_wndw_config c set act_in = 0
     where c.wndw_config_nm = a_config and c.act_in = 1;
@@ -45,11 +45,12 @@ begin
 end
 $$;
 
--- Counts the slots of a pool again, in windows of another size.
-create or replace function sluice.recut_pool(a_pool sluice.pool, a_config text, a_size bigint, a_now timestamptz)
+-- Counts the slots of a pool again, in windows of another size. What lies in the future is said by the server's
+-- clock: a node's may be wrong.
+create or replace function sluice.recut_pool(a_pool sluice.pool, a_config text, a_size bigint)
 returns void language plpgsql as $$
 declare
-    now_ms constant bigint := sluice.to_ms(a_now);
+    now_ms constant bigint := sluice.limit_clock() / 1000;
 begin
     perform 1 from @tables@.rl_event_wndw_config c
     where c.pool_nm = a_pool.pool_nm and c.wndw_config_nm <> a_config and c.act_in = 1;

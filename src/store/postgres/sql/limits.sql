@@ -10,7 +10,7 @@ language sql volatile
 return ('x' || left(gen_random_uuid()::text, 8) || right(gen_random_uuid()::text, 5))::bit(52)::bigint | 1;
 drop sequence if exists sluice.lease_number; -- Where they came from before.
 
--- The clock that decides: the server's, never a node's.
+-- The clock that decides, of slots too: the server's, never a node's.
 create or replace function sluice.limit_clock() returns bigint
 language sql volatile
 return (extract(epoch from clock_timestamp()) * 1000000)::bigint;

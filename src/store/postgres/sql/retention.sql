@@ -1,12 +1,13 @@
 -- Removing old slots, for whoever wants them removed.
 
--- Removes the oldest windows of a pool that ended before a_cutoff, at most a_limit of them, each together with
--- all of its slots: a counter never goes without them, nor they without it. Answers how many windows went.
+-- Removes the oldest windows of a pool that ended longer than a_retention ago by the server's clock, at most
+-- a_limit of them, each together with all of its slots: a counter never goes without them, nor they without it. Answers how many windows went.
 -- Nobody assigns in the pool meanwhile, so that no slot comes into a window that is about to go. Gives up (55P03)
 -- when those who do so have not ended within 50 ms: old windows can wait.
-create or replace function sluice.forget_windows(a_pool text, a_cutoff timestamptz, a_limit integer) returns bigint
+create or replace function sluice.forget_windows(a_pool text, a_retention interval, a_limit integer) returns bigint
 language plpgsql set lock_timeout = '50ms' as $$
 declare
+    cutoff constant timestamptz := sluice.from_ms(sluice.limit_clock() / 1000) - a_retention;
     patient_until constant timestamptz := clock_timestamp() + interval '50 ms';
     config_name text;
     removed_until timestamptz; -- The end of the last window that goes.
@@ -21,7 +22,7 @@ begin
     from (select w.wndw_strt_ts + p.wndw_size_ms * interval '1 millisecond' as window_end
           from @tables@.rl_wndw_ct w join sluice.pool p on p.pool_nm = w.pool_nm
           where w.pool_nm = a_pool
-            and w.wndw_strt_ts <= a_cutoff - p.wndw_size_ms * interval '1 millisecond'
+            and w.wndw_strt_ts <= cutoff - p.wndw_size_ms * interval '1 millisecond'
           order by w.wndw_strt_ts limit a_limit) as oldest;
     if removed > 0 then
         -- A slot is counted where it is scheduled, and never before the window that it was assigned in.
