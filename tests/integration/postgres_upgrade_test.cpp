@@ -111,6 +111,8 @@ TEST_F(PostgresUpgrade, RefusesAConnectionThatDoesNotFindTheTables) {
     ASSERT_FALSE(checked);
     EXPECT_EQ(checked.error().message, sentence);
     EXPECT_TRUE(migrate_slots(*with_path("other,public")));
+    ask(*connect(), "create table other.rl_wndw_ct (id int)");
+    EXPECT_FALSE(migrate_slots(*with_path("other,public")));
 }
 
 TEST_F(PostgresUpgrade, WithFunctionsOfAnotherTextIsNotedWhereANodeMustNotMigrate) {

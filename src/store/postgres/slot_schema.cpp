@@ -12,9 +12,9 @@ constexpr Statement kFirstSchema{"first_schema", "select current_schema()"};
 constexpr Statement kSchemaOfTables{
     "schema_of_tables",
     "select pg_catalog.quote_ident(namespace.nspname),"
-    " coalesce(class.oid = pg_catalog.to_regclass('rl_event_wndw_config')"
-    " and namespace.oid = (select other.relnamespace from pg_catalog.pg_class other"
-    " where other.oid = pg_catalog.to_regclass('rl_event_slot_dtl')), false)"
+    " (select count(*) = 4 from pg_catalog.pg_class ours where ours.relnamespace = namespace.oid"
+    " and ours.oid in (pg_catalog.to_regclass('rl_event_wndw_config'), pg_catalog.to_regclass('rl_wndw_ct'),"
+    " pg_catalog.to_regclass('rl_event_slot_dtl'), pg_catalog.to_regclass('rl_wndw_frontier_trk')))"
     " from pg_catalog.pg_constraint made"
     " join pg_catalog.pg_class class on class.oid = made.conrelid"
     " join pg_catalog.pg_namespace namespace on namespace.oid = class.relnamespace"
