@@ -15,11 +15,8 @@ using std::chrono::steady_clock;
 
 constexpr milliseconds kPatience{2000};  // For windows that others hold, and for a server that is away.
 constexpr milliseconds kPause{5};
-
-// A lock was not given in time, or had to be taken away: because of one member of the batch.
-bool blames_a_member(const Failure& failure) {
-    return failure.sqlstate == "55P03" || failure.sqlstate == "40P01";
-}
+// While a held event is looked for: whoever is taken for one wrongly is tried again.
+constexpr milliseconds kHalfWait{20};
 
 std::vector<Candidate*> undecided(std::span<Candidate*> group) {
     std::vector<Candidate*> rest;
@@ -38,7 +35,7 @@ void refuse_rest(std::span<Candidate*> group, const SlotError& error) {
 
 // What is told to those whose patience is over.
 SlotError last_word(const std::optional<Failure>& failure) {
-    const bool away = failure && !blames_a_member(*failure);
+    const bool away = failure && !failure->contended();
     return away ? store_unavailable() : contended();
 }
 
@@ -150,44 +147,55 @@ AllOutcome BatchAssigner::assign_all(std::span<const AssignSlot> events) {
 }
 
 void BatchAssigner::decide(Group group, SteadyTime deadline) {
-    std::optional<Failure> failure;
-    Search search{Completeness::AsManyAsFit, deadline, {}};
-    for (;;) {
-        std::vector<Candidate*> rest = undecided(group);
-        if (rest.empty()) {
-            return;
+    const auto held = std::stable_partition(group.begin(), group.end(), [this](const Candidate* one) {
+        return !parts_.held.contains(one->command->event_id);
+    });
+    auto failure = decide_together({group.begin(), held}, deadline);
+    // Those were waited for before: one look is enough.
+    for (auto one = held; one != group.end() && steady_clock::now() < deadline; ++one) {
+        failure = decide_together({one, 1}, deadline);
+        refuse_rest({one, 1}, last_word(failure));
+    }
+    // What is left is held since lately, and may be let go soon.
+    for (auto rest = undecided(group); !rest.empty(); rest = undecided(group)) {
+        for (auto one = rest.begin(); one != rest.end() && steady_clock::now() < deadline; ++one) {
+            failure = decide_together({one, 1}, deadline);
         }
         if (steady_clock::now() >= deadline) {
             report(failure);
-            refuse_rest(rest, last_word(failure));
-            return;
+            refuse_rest(group, last_word(failure));
         }
-        failure.reset();
+    }
+}
+
+std::optional<Failure> BatchAssigner::decide_together(Group group, SteadyTime deadline,
+                                                      milliseconds event_wait) {
+    std::optional<Failure> failure;
+    Search search{Completeness::AsManyAsFit, deadline, event_wait};
+    for (auto rest = undecided(group); !rest.empty() && steady_clock::now() < deadline;
+         rest = undecided(group)) {
         const auto tried = attempt(rest, search);
-        if (!tried) {
-            failure = tried.error();
-            if (blames_a_member(*failure) && rest.size() > 1) {
-                decide_halves(rest, deadline);
-                return;
+        failure = tried ? std::nullopt : std::optional{tried.error()};
+        if (tried && *tried == Next::FindHeld) {
+            if (rest.size() == 1) {
+                parts_.held.note(rest.front()->command->event_id);
+                return std::nullopt;
             }
+            const Group halves{rest};
+            decide_together(halves.first(rest.size() / 2), deadline, kHalfWait);
+            return decide_together(halves.subspan(rest.size() / 2), deadline, kHalfWait);
         }
         if (undecided(rest).size() == rest.size() && !(tried && *tried == Next::LookFurtherOn)) {
             search.avoid.clear();
             std::this_thread::sleep_for(kPause);
         }
     }
-}
-
-void BatchAssigner::decide_halves(Group group, SteadyTime deadline) {
-    const std::size_t half = group.size() / 2;
-    decide(group.first(half), deadline);
-    // The first half may have waited for long; the second has not.
-    decide(group.subspan(half), std::max(deadline, steady_clock::now() + kPatience));
+    return failure;
 }
 
 void BatchAssigner::decide_all(Group group, SteadyTime deadline) {
     std::optional<Failure> failure;
-    Search search{Completeness::AllOrNone, deadline, {}};
+    Search search{Completeness::AllOrNone, deadline, kPatience};
     do {
         for (Candidate* candidate : group) {
             candidate->outcome.reset();
@@ -212,7 +220,7 @@ void BatchAssigner::decide_all(Group group, SteadyTime deadline) {
 
 void BatchAssigner::report(const std::optional<Failure>& failure) const {
     // A connection that is lost was reported when it was.
-    if (failure && !failure->connection_lost && !blames_a_member(*failure)) {
+    if (failure && !failure->connection_lost && !failure->contended()) {
         parts_.world.log.write(LogLevel::Warn, kStoreComponent, failure->described());
     }
 }
@@ -224,9 +232,9 @@ Result<BatchAssigner::Next, Failure> BatchAssigner::attempt(Group group, Search&
     Random random = fresh_random();
     std::optional<AttemptReport> report;
     {
-        BatchAttempt one{
-            {parts_.mirror, random, parts_.world.clock.now(), bodies_, search.completeness, search.avoid},
-            group};
+        BatchAttempt one{{parts_.mirror, random, parts_.world.clock.now(), bodies_, search.completeness,
+                          search.avoid, search.event_wait},
+                         group};
         const auto lease = parts_.pool.take(search.deadline);
         if (!lease) {
             return Unexpected{lease.error()};
@@ -242,6 +250,9 @@ Result<BatchAssigner::Next, Failure> BatchAssigner::attempt(Group group, Search&
     }  // The windows are free again before anything else is done.
     if (const auto followed = follow_up(group, *report); !followed) {
         return Unexpected{followed.error()};
+    }
+    if (report->event_held) {
+        return Next::FindHeld;
     }
     if (report->configs_changed || report->knows_more) {
         return Next::TryAgain;  // With what is known now, more may fit.

@@ -5,14 +5,16 @@
 #include "app/slots/slot_ledger.hpp"
 #include "store/postgres/batch_attempt.hpp"
 #include "store/postgres/config_reader.hpp"
+#include "store/postgres/held_events.hpp"
 #include "store/postgres/provisioner.hpp"
 
 namespace sluice::postgres {
 
 // Assigns slots in batches: attempts, until every event has its answer or patience is over. Windows that
-// others hold are passed over, and waited for only when there is nothing else; a batch that fails because of
-// one member is tried in halves, so that nobody gets another's error; an attempt whose outcome is unknown is
-// made again, which finds what was stored.
+// others hold are passed over, and waited for only when there is nothing else. A batch with an event that
+// another transaction holds is tried in halves until that event is found, which then is tried alone, so that
+// nobody waits for another's event. An attempt whose outcome is unknown is made again, which finds what was
+// stored.
 // Thread safety: all of it; every call works on a connection of its own.
 class BatchAssigner {
 public:
@@ -21,6 +23,7 @@ public:
         ConfigReader& configs;
         WindowMirror& mirror;
         Provisioner& provisioner;
+        HeldEvents& held;
         LedgerWorld world;
         WindowMirror::SourceOf source_of;
     };
@@ -39,19 +42,24 @@ private:
 
     // Decides all of the group, each event for itself.
     void decide(Group group, SteadyTime deadline);
-    void decide_halves(Group group, SteadyTime deadline);
+    // The same in as few attempts as will do, except for events that are found to be held. Why some of the
+    // others are left, if they are.
+    std::optional<Failure> decide_together(Group group, SteadyTime deadline,
+                                           std::chrono::milliseconds event_wait = kHeldWait);
     // Decides the group as one.
     void decide_all(Group group, SteadyTime deadline);
     // What a group looks for, and where it need not look again for the moment.
     struct Search {
         Completeness completeness;
         SteadyTime deadline;
-        BusyWindows avoid;
+        std::chrono::milliseconds event_wait;
+        BusyWindows avoid{};
     };
     // How those that are left go on.
     enum class Next {
         TryAgain,
         LookFurtherOn,  // All that was tried is held by others; what lies behind may not be.
+        FindHeld,       // One of the events is.
     };
     // One attempt, and what follows from it. A failure has decided nothing of what it left undecided.
     Result<Next, Failure> attempt(Group group, Search& search);

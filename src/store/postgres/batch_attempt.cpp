@@ -26,7 +26,11 @@ constexpr Statement kStoreSlots{
     "store_slots", "select " SLUICE_SLOT_COLUMNS
                    " from sluice.store_slots(sluice.from_ms($1), $2, $3, $4, $5, $6, $7, $8, $9) d"
                    " join rl_event_wndw_config c on c.rl_wndw_config_id = d.rl_wndw_config_id"};
+constexpr Statement kEventWait{"event_wait", "select set_config('lock_timeout', $1, true)"};
 constexpr std::size_t kStatementsPerGroup = 4;  // Before those of each pool.
+
+// A lock was not given in time, or had to be taken away.
+bool is_held(const Failure& failure) { return failure.sqlstate == "55P03" || failure.sqlstate == "40P01"; }
 
 Failure damaged(const char* what) { return {"XX001", std::string{"a row of "} + what + " is damaged"}; }
 
@@ -60,9 +64,12 @@ Result<AttemptReport, Failure> BatchAttempt::run(Connection& connection) {
     const auto stored = store(connection);
     if (!stored) {
         std::ranges::for_each(placed_, [](Candidate* candidate) { candidate->outcome.reset(); });
-        return Unexpected{stored.error()};
+        report.event_held = is_held(stored.error());  // While storing, only events are waited for.
+        if (!report.event_held) {
+            return Unexpected{stored.error()};
+        }
     }
-    if (!*stored) {
+    if (!stored || !*stored) {
         // What was planned is in no window: the mirror must not learn it.
         std::ranges::for_each(shares_, [](auto& share) { share.second.forget_all(); });
     }
@@ -209,7 +216,7 @@ Result<bool, Failure> BatchAttempt::store(Connection& connection) {
     if (!rows) {
         return Unexpected{rows.error()};
     }
-    if (const auto accepted = accept(rows->front()); !accepted) {
+    if (const auto accepted = accept((*rows)[1]); !accepted) {
         return Unexpected{accepted.error()};
     }
     if (!all) {
@@ -246,6 +253,7 @@ void BatchAttempt::queue_storing(Connection& connection) {
         weights.add(std::int64_t{slot.weight});
         slot.max_delay ? delays.add(slot.max_delay->count()) : delays.add_null();
     }
+    connection.queue(kEventWait, Parameters{}.add(std::to_string(setting_.event_wait.count()) + "ms"));
     connection.queue(kStoreSlots, Parameters{}
                                       .add(to_ms(setting_.now))
                                       .add(events)

@@ -22,7 +22,8 @@ public:
         Instant now;
         Bodies bodies;
         Completeness completeness;
-        const BusyWindows& avoid;  // Not to be tried again.
+        const BusyWindows& avoid;              // Not to be tried again.
+        std::chrono::milliseconds event_wait;  // For an event that another transaction is at.
     };
     // The group is placed in its order. REQUIRES: distinct events.
     BatchAttempt(Setting setting, std::span<Candidate*> group) : setting_{setting}, group_{group} {}

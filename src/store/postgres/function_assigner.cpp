@@ -14,11 +14,14 @@ using std::chrono::steady_clock;
 constexpr std::chrono::milliseconds kPatience{2000};
 constexpr std::chrono::milliseconds kPause{20};
 
+// The lock time-out is set before the function is called: arguments come first.
 constexpr Statement kTakeSlot{
-    "take_slot", "select " SLUICE_SLOT_COLUMNS
-                 ", taken.repeated from sluice.take_slot($1, $2, $3, $4, $5, sluice.from_ms($6)) taken,"
-                 " lateral (select (taken.slot).*) d,"
-                 " lateral sluice.config_version(d.rl_wndw_config_id) c"};
+    "take_slot",
+    "select " SLUICE_SLOT_COLUMNS
+    ", taken.repeated from sluice.take_slot($1, $2, $3, $4, $5,"
+    " case when set_config('lock_timeout', $7, true) is not null then sluice.from_ms($6) end) taken,"
+    " lateral (select (taken.slot).*) d,"
+    " lateral sluice.config_version(d.rl_wndw_config_id) c"};
 
 Parameters parameters_of(const AssignSlot& event, Instant now) {
     Parameters parameters;
@@ -27,7 +30,7 @@ Parameters parameters_of(const AssignSlot& event, Instant now) {
         .add(to_ms(event.ask.requested))
         .add(std::int64_t{event.ask.weight});
     event.ask.max_delay ? parameters.add(event.ask.max_delay->count()) : parameters.add_null();
-    return parameters.add(to_ms(now));
+    return parameters.add(to_ms(now)).add(std::to_string(kHeldWait.count()) + "ms");
 }
 
 }  // namespace
@@ -35,7 +38,7 @@ Parameters parameters_of(const AssignSlot& event, Instant now) {
 std::vector<SlotOutcome> FunctionAssigner::assign_each(std::span<const AssignSlot* const> events) {
     Attempted outcomes(events.size());
     const auto deadline = steady_clock::now() + kPatience;
-    const auto is_open = [](const auto& outcome) { return !outcome; };
+    const auto is_open = [](const Tried& tried) { return !tried.outcome; };
     attempt(events, outcomes);
     while (std::ranges::any_of(outcomes, is_open) && steady_clock::now() < deadline) {
         std::this_thread::sleep_for(kPause);
@@ -43,8 +46,9 @@ std::vector<SlotOutcome> FunctionAssigner::assign_each(std::span<const AssignSlo
     }
     std::vector<SlotOutcome> result;
     result.reserve(events.size());
-    for (auto& outcome : outcomes) {
-        result.push_back(outcome ? std::move(*outcome) : SlotOutcome{Unexpected{store_unavailable()}});
+    for (Tried& tried : outcomes) {
+        result.push_back(tried.outcome ? std::move(*tried.outcome)
+                                       : Unexpected{tried.is_held ? contended() : store_unavailable()});
     }
     return result;
 }
@@ -56,7 +60,7 @@ void FunctionAssigner::attempt(std::span<const AssignSlot* const> events, Attemp
     }
     std::vector<std::size_t> sent;
     for (std::size_t i = 0; i < events.size(); ++i) {
-        if (!outcomes[i]) {
+        if (!outcomes[i].outcome) {
             (*lease)->queue(kTakeSlot, parameters_of(*events[i], world_.clock.now()));
             sent.push_back(i);
         }
@@ -64,7 +68,7 @@ void FunctionAssigner::attempt(std::span<const AssignSlot* const> events, Attemp
     const auto replies = (*lease)->flush_each();
     report(replies);
     for (std::size_t i = 0; i < sent.size(); ++i) {
-        outcomes[sent[i]] = outcome_of(*events[sent[i]], replies[i]);
+        outcomes[sent[i]] = outcome_of(*events[sent[i]], replies[i], outcomes[sent[i]].is_held);
     }
 }
 
@@ -78,24 +82,29 @@ void FunctionAssigner::report(std::span<const Result<Rows, Failure>> replies) co
     }
 }
 
-std::optional<SlotOutcome> FunctionAssigner::outcome_of(const AssignSlot& event,
-                                                        const Result<Rows, Failure>& rows) {
+FunctionAssigner::Tried FunctionAssigner::outcome_of(const AssignSlot& event,
+                                                     const Result<Rows, Failure>& rows, bool was_held) {
     if (!rows) {
+        const Failure& failure = rows.error();
+        const bool held = failure.sqlstate == "55P03" || failure.sqlstate == "40P01";
+        if (held && (held_.note(event.event_id) || was_held)) {
+            return {std::nullopt, true};
+        }
         // Asking again finds what was stored, if it was.
-        const bool again = rows.error().connection_lost || rows.error().outcome_unknown;
-        return again ? std::nullopt : std::optional{refusal_of(event, rows.error())};
+        const bool again = failure.connection_lost || failure.outcome_unknown;
+        return again ? Tried{} : Tried{refusal_of(event, failure)};
     }
     auto stored = rows->empty() ? std::nullopt : read_slot(*rows, 0);
     if (!stored) {
-        return SlotOutcome{Unexpected{store_unavailable()}};
+        return {SlotOutcome{Unexpected{store_unavailable()}}};
     }
     if (rows->boolean(0, kSlotColumns).value_or(true)) {
-        return answer_known(stored->slot, stored->config_name, event, bodies_);
+        return {answer_known(stored->slot, stored->config_name, event, bodies_)};
     }
     const auto config = configs_.active(event.config_name);
     const Duration size = config && *config ? (*config)->terms.window_size : Duration{1};
     const auto depth = depth_of(stored->slot, WindowGrid{size});
-    return SlotOutcome{Granted{std::move(stored->slot), false, depth}};
+    return {SlotOutcome{Granted{std::move(stored->slot), false, depth}}};
 }
 
 SlotOutcome FunctionAssigner::refusal_of(const AssignSlot& event, const Failure& failure) {

@@ -35,6 +35,7 @@ using BusyWindows = std::map<PoolName, std::set<WindowIndex>>;
 // What an attempt to place a group has found out beside its outcomes.
 struct AttemptReport {
     bool configs_changed = false;  // Nothing was decided: some config is not what it was taken for.
+    bool event_held = false;       // Nothing was stored: another transaction holds one of the events.
     bool knows_more = false;       // Places were planned for events that turned out to have their slots.
     // Windows without a counter, and whether they were needed now.
     std::map<PoolName, std::vector<std::int64_t>> missing;

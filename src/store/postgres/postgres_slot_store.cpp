@@ -56,8 +56,10 @@ public:
           source_of_{counts_reader(pool_)},
           mirror_{source_of_},
           provisioner_{pool_, world.log},
-          batches_{{pool_, configs_, mirror_, provisioner_, world, source_of_}, bodies_, options.ledger.seed},
-          functions_{pool_, configs_, world, bodies_},
+          batches_{{pool_, configs_, mirror_, provisioner_, held_, world, source_of_},
+                   bodies_,
+                   options.ledger.seed},
+          functions_{pool_, configs_, held_, world, bodies_},
           changer_{caller_, configs_, mirror_, world},
           housekeeper_{pool_, options.retention, world.log},
           listener_{settings.connect,
@@ -334,6 +336,7 @@ private:
     const WindowMirror::SourceOf source_of_;
     WindowMirror mirror_;
     Provisioner provisioner_;
+    HeldEvents held_;
     BatchAssigner batches_;
     FunctionAssigner functions_;
     SlotChanger changer_;
