@@ -67,7 +67,7 @@ bool holds_data(const std::string& path) {
     return fs::exists(fs::path{path} / "CURRENT", error);
 }
 
-Result<std::unique_ptr<SlotTables>, std::string> open_data_folder(const RocksPlace& place) {
+Result<std::unique_ptr<SlotTables>, StoreError> open_data_folder(const RocksPlace& place) {
     const std::string& path = place.path;
     auto tables = open_rocks_slot_tables(place);
     if (tables) {
@@ -75,10 +75,11 @@ Result<std::unique_ptr<SlotTables>, std::string> open_data_folder(const RocksPla
     }
     // Asked only now: closing the file gives up every lock that this process has on it, and it has none.
     if (const auto holder = holder_of(path)) {
-        return Unexpected{"The data folder " + path + " is held by another process (" +
-                          std::to_string(*holder) + "); stop it or choose another folder with --data."};
+        return Unexpected{StoreError{
+            "The data folder " + path + " is held by another process (" + std::to_string(*holder) + ").",
+            "Stop it, or choose another folder with --data."}};
     }
-    return Unexpected{capitalized(tables.error().what) + "."};
+    return Unexpected{StoreError{capitalized(tables.error().what) + ".", tables.error().advice}};
 }
 
 }  // namespace sluice

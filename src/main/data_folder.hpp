@@ -21,7 +21,7 @@ std::optional<pid_t> holder_of(const std::string& path);
 // True when there is a database in it.
 bool holds_data(const std::string& path);
 
-// Opens the slots of the folder. Fails with one sentence.
-Result<std::unique_ptr<SlotTables>, std::string> open_data_folder(const RocksPlace& place);
+// Opens the slots of the folder. Fails with whole sentences.
+Result<std::unique_ptr<SlotTables>, StoreError> open_data_folder(const RocksPlace& place);
 
 }  // namespace sluice

@@ -49,8 +49,8 @@ public:
         : invocation_{invocation}, variables_{variables} {}
 
     Findings run(const std::vector<CalledServer>& servers) {
-        // A recount needs the server stopped, so its absence is no finding then.
-        if (!count_again_ || invocation_.typed.contains("server")) {
+        // What needs the server stopped does not find its absence.
+        if (!at_rest_ || invocation_.typed.contains("server")) {
             ask(servers);
         }
         const auto in_force = load_settings(flags(), variables_);
@@ -58,7 +58,7 @@ public:
             findings_.insert(findings_.begin(),
                              {"settings", false, in_force.error(), "Correct it where the message says."});
             if (invocation_.has("data")) {
-                check_data(invocation_.value("data"), count_again_, findings_);
+                check_data(invocation_.value("data"), wishes_, findings_);
             }
             return findings_;
         }
@@ -125,20 +125,21 @@ private:
             check_redis(settings.redis, findings_);
         }
         if (settings.store == StoreKind::Postgres) {
-            check_postgres(settings.postgres.dsn, count_again_, findings_);
+            check_postgres(settings.postgres.dsn, wishes_.count_again, findings_);
             return;
         }
         std::error_code error;
-        const bool named = invocation_.has("data") || count_again_;
+        const bool named = invocation_.has("data") || at_rest_;
         if (named ||
             (settings.store == StoreKind::Embedded && std::filesystem::exists(settings.data, error))) {
-            check_data(settings.data, count_again_, findings_);
+            check_data(settings.data, wishes_, findings_);
         }
     }
 
     const Invocation& invocation_;
     const Environment& variables_;
-    const bool count_again_ = invocation_.has("recount");
+    const DataWishes wishes_{invocation_.has("recount"), invocation_.has("accept-loss")};
+    const bool at_rest_ = wishes_.need_rest();
     std::optional<ServerFacts> here_;
     Findings findings_;
 };

@@ -80,9 +80,22 @@ void check_counters(SlotTables& tables, Findings& findings) {
     }
 }
 
+void check_tables(SlotTables& tables, DataWishes wishes, Findings& findings) {
+    if (const auto verified = tables.verify(); !verified) {
+        findings.push_back({"checksums", false, "The data is damaged: " + verified.error().what + ".",
+                            "Restore the folder from a backup."});
+        return;
+    }
+    findings.push_back({"checksums", true, "Every file holds what was written to it."});
+    if (wishes.count_again) {
+        check_counters(tables, findings);
+    }
+}
+
 }  // namespace
 
-void check_data(const std::string& path, bool count_again, Findings& findings) {
+void check_data(const std::string& path, DataWishes wishes, Findings& findings) {
+    const bool at_rest = wishes.need_rest();
     struct stat folder {};
     if (::stat(path.c_str(), &folder) != 0) {
         findings.push_back({"data folder", false, path + " does not exist.",
@@ -95,27 +108,27 @@ void check_data(const std::string& path, bool count_again, Findings& findings) {
     }
     findings.push_back(check_room(path));
     if (!holds_data(path)) {
-        findings.push_back({"data format", !count_again, path + " holds no data yet.",
-                            count_again ? "Name the folder of a server that has run." : ""});
+        findings.push_back({"data format", !at_rest, path + " holds no data yet.",
+                            at_rest ? "Name the folder of a server that has run." : ""});
         return;
     }
     if (const auto holder = holder_of(path)) {
         findings.push_back(
-            {"data format", !count_again,
+            {"data format", !at_rest,
              path + " is in use by process " + std::to_string(*holder) + ", which could read it.",
-             count_again ? "Stop that server, then count again." : ""});
+             at_rest ? "Stop that server first." : ""});
         return;
     }
-    auto tables = open_data_folder({.path = path});
+    auto tables =
+        open_data_folder({.path = path, .when_lost = wishes.accept_loss ? WhenLost::GoOn : WhenLost::Refuse});
     if (!tables) {
-        findings.push_back({"data format", false, tables.error(),
-                            "Use the version of Sluice that wrote the folder, or a newer one."});
+        findings.push_back({"data format", false, tables.error().what, tables.error().advice});
         return;
     }
-    findings.push_back({"data format", true, path + " can be read by this version."});
-    if (count_again) {
-        check_counters(**tables, findings);
-    }
+    findings.push_back({"data format", true,
+                        path + " can be read by this version." +
+                            (wishes.accept_loss ? " What it had lost, if anything, is given up." : "")});
+    check_tables(**tables, wishes, findings);
 }
 
 }  // namespace sluice

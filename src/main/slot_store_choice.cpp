@@ -50,7 +50,8 @@ Result<OpenSlotStore, std::string> open_embedded(const Settings& settings, Ledge
     auto tables =
         open_data_folder({.path = settings.data, .log = &world.log, .reserve = settings.embedded.reserve});
     if (!tables) {
-        return Unexpected{tables.error()};
+        const auto& [what, advice] = tables.error();
+        return Unexpected{advice.empty() ? what : what + " " + advice};
     }
     OpenSlotStore opened;
     opened.space = [&disk = **tables] { return disk.space(); };

@@ -79,7 +79,7 @@ _sluice() {
         'plan remove') words='--token-file --server --output --help' ;;
         'bench slots') words='--connections --duration --count --rate --max-per-window --window-size --at --prefix --yes --json --token-file --server --output --help' ;;
         'bench check') words='--connections --duration --count --rate --plan --tokens --keys --prefix --yes --json --token-file --server --output --help' ;;
-        'doctor') words='--config --data --recount --token-file --server --output --help' ;;
+        'doctor') words='--config --data --recount --accept-loss --token-file --server --output --help' ;;
         'wait') words='--timeout --server --output --help' ;;
         'completion bash') words='--help' ;;
         'completion zsh') words='--help' ;;

@@ -162,6 +162,7 @@ complete -c sluice -n '__fish_seen_subcommand_from bench; and __fish_seen_subcom
 complete -c sluice -n '__fish_seen_subcommand_from doctor; and not __fish_seen_subcommand_from slot config key plan bench completion' -l config -r -d 'Settings file to check'
 complete -c sluice -n '__fish_seen_subcommand_from doctor; and not __fish_seen_subcommand_from slot config key plan bench completion' -l data -r -d 'Data folder to check; the settings\' own when missing'
 complete -c sluice -n '__fish_seen_subcommand_from doctor; and not __fish_seen_subcommand_from slot config key plan bench completion' -l recount -d 'Count every slot again; the server must be stopped'
+complete -c sluice -n '__fish_seen_subcommand_from doctor; and not __fish_seen_subcommand_from slot config key plan bench completion' -l accept-loss -d 'Give up what a damaged log of the data folder has lost, so a server starts on it again'
 complete -c sluice -n '__fish_seen_subcommand_from doctor; and not __fish_seen_subcommand_from slot config key plan bench completion' -l token-file -r -d 'File with the server\'s admin token'
 complete -c sluice -n '__fish_seen_subcommand_from doctor; and not __fish_seen_subcommand_from slot config key plan bench completion' -l server -x -d 'The running server; may be given several times'
 complete -c sluice -n '__fish_seen_subcommand_from doctor; and not __fish_seen_subcommand_from slot config key plan bench completion' -l output -x -a 'text json' -d 'text, or json for programs'

@@ -80,7 +80,7 @@ _sluice() {
         'plan remove') offered='--token-file --server --output --help' ;;
         'bench slots') offered='--connections --duration --count --rate --max-per-window --window-size --at --prefix --yes --json --token-file --server --output --help' ;;
         'bench check') offered='--connections --duration --count --rate --plan --tokens --keys --prefix --yes --json --token-file --server --output --help' ;;
-        'doctor') offered='--config --data --recount --token-file --server --output --help' ;;
+        'doctor') offered='--config --data --recount --accept-loss --token-file --server --output --help' ;;
         'wait') offered='--timeout --server --output --help' ;;
         'completion bash') offered='--help' ;;
         'completion zsh') offered='--help' ;;

@@ -1,4 +1,5 @@
 #include <csignal>
+#include <filesystem>
 #include <fstream>
 
 #include <gmock/gmock.h>
@@ -14,6 +15,7 @@ namespace {
 using ::testing::ContainsRegex;
 using ::testing::HasSubstr;
 using ::testing::MatchesRegex;
+using ::testing::Not;
 using ::testing::StartsWith;
 
 const std::string kTime = "[0-9]+-[0-9]+-[0-9]+T[0-9]+:[0-9]+:[0-9]+\\.[0-9][0-9][0-9]Z";
@@ -366,6 +368,40 @@ TEST(Doctor, FindsARedisThatDoesNotAnswer) {
     EXPECT_EQ(result.ending.code, 1);
     EXPECT_THAT(result.out, AllOf(HasSubstr("FAIL  redis: "), HasSubstr("127.0.0.1:1"), HasSubstr("-> Check"),
                                   Not(HasSubstr("hunter2"))));
+}
+
+TEST(Doctor, SaysThatAFolderIsDamagedAndGoesOnWithoutWhatIsLostOnlyWhenTold) {
+    const TempFolder folder;
+    const std::string data = folder / "data";
+    {
+        CliServer server{{"--data", data}};
+        must_set_default_config(server);
+        EXPECT_EQ(server.run({"bench", "slots", "--count", "300"}).ending.code, 0);
+        server.process().signal(SIGKILL);
+        server.process().wait();
+    }
+    for (const auto& entry : std::filesystem::directory_iterator{data}) {
+        if (entry.path().extension() == ".log" && entry.file_size() > 0) {
+            std::fstream log{entry.path(), std::ios::binary | std::ios::in | std::ios::out};
+            log.seekp(static_cast<std::streamoff>(entry.file_size() / 2));
+            log.put('?');
+        }
+    }
+
+    const CliResult refused = run_cli({"serve", "--listen", "127.0.0.1:0", "--data", data});
+    EXPECT_EQ(refused.ending.code, 1);
+    EXPECT_THAT(refused.errors, HasSubstr("is damaged at byte"));
+    EXPECT_THAT(refused.errors, HasSubstr("sluice doctor --accept-loss"));
+    const CliResult looked = run_cli({"doctor", "--recount", "--data", data});
+    EXPECT_EQ(looked.ending.code, 1);
+    EXPECT_THAT(looked.out, HasSubstr("FAIL  data format: The log "));
+    EXPECT_THAT(looked.out, Not(HasSubstr("version of Sluice")));
+
+    const CliResult accepted = run_cli({"doctor", "--accept-loss", "--recount", "--data", data});
+    EXPECT_EQ(accepted.ending.code, 0) << accepted.out;
+    EXPECT_THAT(accepted.out, HasSubstr("is given up"));
+    EXPECT_THAT(accepted.out, HasSubstr("ok    checksums: "));
+    EXPECT_NO_THROW(CliServer({"--data", data}));
 }
 
 TEST(Doctor, SaysWhatToDo) {

@@ -5,6 +5,7 @@
 #include <set>
 
 #include <rocksdb/file_system.h>
+#include <rocksdb/system_clock.h>
 
 #include "base/random.hpp"
 
@@ -298,9 +299,30 @@ void FaultyFiles::Files::lose_power(std::uint64_t seed) {
     states_.clear();
 }
 
+namespace {
+
+// RocksDB rests for a second after a flush that failed, also while it is being closed.
+class ImpatientClock final : public rocksdb::SystemClockWrapper {
+public:
+    using SystemClockWrapper::SystemClockWrapper;
+    const char* Name() const override { return "ImpatientClock"; }
+    void SleepForMicroseconds(int micros) override { target_->SleepForMicroseconds(std::min(micros, 1'000)); }
+};
+
+class ImpatientEnv final : public rocksdb::EnvWrapper {
+public:
+    explicit ImpatientEnv(std::unique_ptr<rocksdb::Env> env) : EnvWrapper{std::move(env)} {
+        file_system_ = target()->GetFileSystem();
+        system_clock_ = std::make_shared<ImpatientClock>(rocksdb::SystemClock::Default());
+    }
+    const char* Name() const override { return "ImpatientEnv"; }
+};
+
+}  // namespace
+
 FaultyFiles::FaultyFiles() : memory_{rocksdb::NewMemEnv(rocksdb::Env::Default())} {
     files_ = std::make_shared<Files>(memory_->GetFileSystem());
-    env_ = rocksdb::NewCompositeEnv(files_);
+    env_ = std::make_unique<ImpatientEnv>(rocksdb::NewCompositeEnv(files_));
 }
 FaultyFiles::~FaultyFiles() = default;
 

@@ -13,7 +13,8 @@
 namespace sluice {
 
 struct StoreError {
-    std::string what;  // What failed, for the log.
+    std::string what;      // What failed, for the log.
+    std::string advice{};  // What an operator can do about it, in whole sentences. Empty: nothing special.
 };
 
 // The number of a pool's counters. A pool whose window size changes gets a new one.
@@ -93,6 +94,9 @@ public:
     virtual Result<void, StoreError> commit(const SlotChanges& changes) = 0;
     // Starts over from what is durable.
     virtual Result<void, StoreError> reopen() = 0;
+
+    // Reads all that is stored, and checks that it is as it was written.
+    virtual Result<void, StoreError> verify() { return {}; }
 
     // How much room there is now; cheap enough to ask before every commit. Empty: nobody can tell.
     [[nodiscard]] virtual std::optional<StoreSpace> space() const { return std::nullopt; }

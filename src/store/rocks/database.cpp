@@ -7,8 +7,11 @@
 #include <rocksdb/env.h>
 #include <rocksdb/filter_policy.h>
 #include <rocksdb/table.h>
+#include <rocksdb/transaction_log.h>
+#include <rocksdb/write_batch.h>
 
 #include "base/bytes.hpp"
+#include "store/rocks/log_check.hpp"
 #include "store/rocks/rocks_log.hpp"
 #include "store/rocks/slot_codec.hpp"
 
@@ -45,6 +48,10 @@ rocksdb::DBOptions database_options(const RocksPlace& place) {
     options.max_background_jobs = 2;
     options.bytes_per_sync = kMiB;  // A large file that is written at once would hold up the synced writes.
     options.skip_stats_update_on_db_open = true;
+    // A log that others come after is known to the manifest by its size, and must be there when it is needed.
+    options.track_and_verify_wals_in_manifest = place.when_lost == WhenLost::Refuse;
+    // Ends at the first record that cannot be read; check_logs has made sure that it is the last one.
+    options.wal_recovery_mode = rocksdb::WALRecoveryMode::kPointInTimeRecovery;
     options.info_log = make_rocks_log(place.log);
     options.env = env_of(place);
     return options;
@@ -70,11 +77,51 @@ rocksdb::Env* env_of(const RocksPlace& place) {
 }
 
 StoreError to_error(const char* action, const rocksdb::Status& status) {
-    const char* const advice = status.IsNoSpace() ? "; free some space, nothing is lost" : "";
-    return {std::string{action} + ": " + status.ToString() + advice};
+    const std::string text = status.ToString();
+    StoreError error{std::string{action} + ": " + text};
+    if (status.IsNoSpace()) {
+        error.advice = "Free some space; nothing is lost.";
+    } else if (status.IsCorruption()) {
+        error.advice = text.find("WAL") != std::string::npos
+                           ? kLossAdvice
+                           : "The folder is damaged: restore it from a backup.";
+    }
+    return error;
 }
 
+namespace {
+
+Unexpected<StoreError> lost(const std::string& what) { return Unexpected{StoreError{what, kLossAdvice}}; }
+
+// What can be said of a folder before it is opened. RocksDB would make a new database where it finds no
+// CURRENT, and remove the files of the old one.
+Result<void, StoreError> check_files(const RocksPlace& place, std::optional<std::uint64_t> answered) {
+    rocksdb::Env& env = *env_of(place);
+    if (answered && env.FileExists(place.path + "/CURRENT").IsNotFound()) {
+        return Unexpected{StoreError{"the folder " + place.path + " has lost its file CURRENT",
+                                     "The folder is damaged: restore it from a backup."}};
+    }
+    if (place.when_lost == WhenLost::GoOn) {
+        return {};
+    }
+    const auto last = check_logs(env, place.path);
+    if (!last) {
+        return Unexpected{last.error()};
+    }
+    if (answered && *last != 0 && *last < *answered) {
+        return lost("the last " + std::to_string(*answered - *last) +
+                    " rows that were answered are missing " + "from the log in " + place.path);
+    }
+    return {};
+}
+
+}  // namespace
+
 Result<std::shared_ptr<Database>, StoreError> Database::open(const RocksPlace& place) {
+    const auto answered = HighWater::read(*env_of(place), place.path);
+    if (const auto checked = check_files(place, answered); !checked) {
+        return Unexpected{checked.error()};
+    }
     // One shard: cut into the usual 64, none would hold the filter of a large file, which look-ups need.
     const auto cache = rocksdb::NewLRUCache(64 * kMiB, 0);
     const std::vector<rocksdb::ColumnFamilyDescriptor> tables{
@@ -95,10 +142,16 @@ Result<std::shared_ptr<Database>, StoreError> Database::open(const RocksPlace& p
     if (const auto checked = database->check_format(place); !checked) {
         return Unexpected{checked.error()};
     }
+    if (const auto checked = database->check_reach(place, answered); !checked) {
+        return Unexpected{checked.error()};
+    }
     return database;
 }
 
 Database::~Database() {
+    if (high_water_) {
+        high_water_->sync();
+    }
     for (rocksdb::ColumnFamilyHandle* handle : handles_) {
         if (handle != nullptr) {
             db_->DestroyColumnFamilyHandle(handle);
@@ -115,11 +168,12 @@ Result<void, StoreError> Database::write_format(const RocksPlace& place) {
     if (const auto synced = sync_parent(place); !synced.ok()) {
         return Unexpected{to_error("cannot sync the folder above the data", synced)};
     }
-    rocksdb::WriteOptions durable;
-    durable.sync = true;
-    const auto written =
-        db_->Put(durable, table(Table::Meta), rocksdb::Slice{kFormatKey.data(), kFormatKey.size()},
-                 ByteWriter{}.number(kFormatVersion).bytes());
+    rocksdb::WriteBatch batch;
+    auto written = batch.Put(table(Table::Meta), rocksdb::Slice{kFormatKey.data(), kFormatKey.size()},
+                             ByteWriter{}.number(kFormatVersion).bytes());
+    if (written.ok()) {
+        written = write(batch);
+    }
     return written.ok() ? Result<void, StoreError>{}
                         : Unexpected{to_error("cannot write the format", written)};
 }
@@ -136,12 +190,52 @@ Result<void, StoreError> Database::check_format(const RocksPlace& place) {
     }
     ByteReader reader{stored};
     const auto version = reader.number<std::uint32_t>();
-    if (!reader.consumed() || version > kFormatVersion) {
+    if (!reader.consumed() || version == 0) {
+        return Unexpected{StoreError{"the format of the data folder cannot be read",
+                                     "The folder is damaged: restore it from a backup."}};
+    }
+    if (version > kFormatVersion) {
         return Unexpected{StoreError{"the data folder has format " + std::to_string(version) +
-                                     ", written by a newer Sluice; this one reads up to format " +
-                                     std::to_string(kFormatVersion)}};
+                                         ", written by a newer Sluice; this one reads up to format " +
+                                         std::to_string(kFormatVersion),
+                                     "Use the version of Sluice that wrote the folder, or a newer one."}};
     }
     return {};
+}
+
+Result<void, StoreError> Database::check_reach(const RocksPlace& place,
+                                               std::optional<std::uint64_t> answered) {
+    const std::uint64_t reached = db_->GetLatestSequenceNumber();
+    if (answered && reached < *answered && place.when_lost == WhenLost::Refuse) {
+        return lost("the last " + std::to_string(*answered - reached) +
+                    " rows that were answered are missing " + "from " + place.path);
+    }
+    std::unique_ptr<rocksdb::LogFile> log;
+    if (db_->GetCurrentWalFile(&log).ok()) {
+        remove_empty_logs(*env_of(place), place.path, log->LogNumber());
+    }
+    high_water_.emplace(*env_of(place), place.path);
+    high_water_->write(reached);
+    return {};
+}
+
+rocksdb::Status Database::write(rocksdb::WriteBatch& batch) {
+    rocksdb::WriteOptions durable;
+    durable.sync = true;
+    const auto written = db_->Write(durable, &batch);
+    failed_ = failed_ || !written.ok();
+    if (written.ok() && high_water_) {
+        high_water_->write(db_->GetLatestSequenceNumber());
+    }
+    return written;
+}
+
+void Database::empty_log() {
+    if (failed_) {
+        return;
+    }
+    const std::vector<rocksdb::ColumnFamilyHandle*> tables{handles_.begin(), handles_.end()};
+    static_cast<void>(db_->Flush({}, tables));
 }
 
 }  // namespace sluice::rocks

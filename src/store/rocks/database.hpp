@@ -3,12 +3,14 @@
 #include <array>
 #include <memory>
 
+#include "store/rocks/high_water.hpp"
 #include "store/rocks/rocks_slot_tables.hpp"
 
 namespace rocksdb {
 class ColumnFamilyHandle;
 class DB;
 class Env;
+class WriteBatch;
 class Status;
 }  // namespace rocksdb
 
@@ -18,7 +20,12 @@ namespace sluice::rocks {
 enum class Table : std::size_t { Meta, Slots, Past, Counts };
 inline constexpr std::size_t kTables = 4;
 
-// An open slot database. Closing is destruction.
+// For a folder that lost something.
+inline constexpr const char* kLossAdvice =
+    "Restore the folder from a backup; or keep a copy of it and run 'sluice doctor --accept-loss' to go on "
+    "without what is lost: events whose slots are lost get other times when they are asked for again.";
+
+// An open slot database. Closing is destruction; all that was written is then durable.
 class Database {
 public:
     static Result<std::shared_ptr<Database>, StoreError> open(const RocksPlace& place);
@@ -31,14 +38,24 @@ public:
         return handles_[static_cast<std::size_t>(table)];
     }
 
+    // All or nothing, durable when it returns.
+    rocksdb::Status write(rocksdb::WriteBatch& batch);
+    // Sorts all in that stands in the log only. After a write that failed it does nothing: the log keeps it
+    // all.
+    void empty_log();
+
 private:
     Database() = default;
     Result<void, StoreError> check_format(const RocksPlace& place);
     // Makes a new database Sluice's own.
     Result<void, StoreError> write_format(const RocksPlace& place);
+    // Compares with how far it had come when somebody was last answered.
+    Result<void, StoreError> check_reach(const RocksPlace& place, std::optional<std::uint64_t> answered);
 
     std::unique_ptr<rocksdb::DB> db_;
     std::array<rocksdb::ColumnFamilyHandle*, kTables> handles_{};
+    std::optional<HighWater> high_water_;
+    bool failed_ = false;  // A write did.
 };
 
 // Never null.

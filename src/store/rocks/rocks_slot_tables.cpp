@@ -42,6 +42,14 @@ public:
           reserve_{place_.reserve.value_or(usual_reserve(place_.path))},
           database_{std::move(database)} {}
 
+    ~RocksSlotTables() override {
+        if (database_ && room() != StoreRoom::None) {
+            database_->empty_log();
+        }
+    }
+    RocksSlotTables(const RocksSlotTables&) = delete;
+    RocksSlotTables& operator=(const RocksSlotTables&) = delete;
+
     Result<std::vector<std::optional<Slot>>, StoreError> find(
         std::span<const std::string_view> event_ids) override {
         const auto database = current();
@@ -165,16 +173,14 @@ public:
         if (const auto built = fill(batch, changes, *database); !built.ok()) {
             return Unexpected{to_error("cannot build a write", built)};
         }
-        rocksdb::WriteOptions durable;
-        durable.sync = true;
-        const auto written = database->db().Write(durable, &batch);
+        const auto written = database->write(batch);
         return written.ok() ? Result<void, StoreError>{} : Unexpected{to_error("cannot write", written)};
     }
 
     Result<void, StoreError> reopen() override {
         if (current() && room() == StoreRoom::None) {
             // Opening writes. What is open can at least be read, and shows nothing that was not stored.
-            return Unexpected{StoreError{"the disk is full; free some space, nothing is lost"}};
+            return Unexpected{StoreError{"the disk is full", "Free some space; nothing is lost."}};
         }
         {
             // The folder must be released before it can be opened again; readers then find it closed.
@@ -188,6 +194,16 @@ public:
         const std::lock_guard lock{mutex_};
         database_ = std::move(*opened);
         return {};
+    }
+
+    Result<void, StoreError> verify() override {
+        const auto database = current();
+        if (!database) {
+            return Unexpected{closed()};
+        }
+        const auto verified = database->db().VerifyChecksum();
+        return verified.ok() ? Result<void, StoreError>{}
+                             : Unexpected{to_error("a file does not hold what was written", verified)};
     }
 
     [[nodiscard]] std::optional<StoreSpace> space() const override {

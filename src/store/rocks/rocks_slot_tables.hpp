@@ -12,17 +12,24 @@ class Env;
 
 namespace sluice {
 
+// What to do with a folder that has lost something that was answered.
+enum class WhenLost { Refuse, GoOn };
+
 struct RocksPlace {
     std::string path;
     rocksdb::Env* env = nullptr;  // The files' way to the disk; null is the usual one. Tests put faults here.
     Log* log = nullptr;           // Where RocksDB's warnings go. Null: nowhere.
     // Free bytes below which no new slot is stored. Absent: the larger of 64 MiB and 2 % of the file system.
     std::optional<std::uint64_t> reserve{};
+    WhenLost when_lost = WhenLost::Refuse;
 };
 
 // Slots in a RocksDB folder of their own, made if it is missing. One process at a time may hold the folder.
 // A commit is one synced write batch: a kill at any instant loses nothing that was committed.
-// Fails on a folder that another process holds, that a newer Sluice wrote, or that is no folder of Sluice's.
+// Closing leaves nothing in the log only.
+// Fails on a folder that another process holds, that a newer Sluice wrote, that is no folder of Sluice's, or
+// that is damaged: whose log is, or misses something that was answered. A write that was cut off, and so was
+// not answered, is no damage.
 Result<std::unique_ptr<SlotTables>, StoreError> open_rocks_slot_tables(const RocksPlace& place);
 
 }  // namespace sluice
