@@ -201,6 +201,9 @@ TEST_P(SlotStoreContract, IsExhaustedWhenEveryWindowWithinTheMaximalDelayIsFull)
     ASSERT_FALSE(outcome);
     EXPECT_EQ(outcome.error().fault, SlotFault::Exhausted);
     EXPECT_EQ(outcome.error().windows_searched, 3);
+    EXPECT_NE(outcome.error().detail.find("maxDelay is PT2.999S"), std::string::npos)
+        << outcome.error().detail;
+    EXPECT_EQ(outcome.error().window_size, 1s);
     EXPECT_EQ(store().find(event("y")).error().fault, SlotFault::UnknownEvent);
     EXPECT_EQ(take("y", "a", SlotAsk{kNoon, 1, 3000ms}).scheduled, kNoon + 3s);
 }
@@ -214,6 +217,8 @@ TEST_P(SlotStoreContract, IsExhaustedWhenEveryWindowWithinTheLookaheadIsFull) {
     ASSERT_FALSE(outcome);
     EXPECT_EQ(outcome.error().fault, SlotFault::Exhausted);
     EXPECT_EQ(outcome.error().windows_searched, 3);
+    EXPECT_NE(outcome.error().detail.find("maxLookahead of the config is 2"), std::string::npos)
+        << outcome.error().detail;
     ASSERT_TRUE(run(CancelSlot{event("x4")}));
     EXPECT_EQ(take("y", "a", SlotAsk{kNoon}).window_start, kNoon + 2s);
 }

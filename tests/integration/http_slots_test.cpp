@@ -148,7 +148,10 @@ TEST_F(HttpSlots, AnswerExhaustedOnlyWhenEveryWindowWithinReachIsFull) {
 
     EXPECT_EQ(refused.status, 503);
     EXPECT_EQ(refused.code(), "exhausted");
-    EXPECT_EQ(refused.header("retry-after"), "1");
+    EXPECT_EQ(refused.header("retry-after"), "4");  // When the next window begins at the latest.
+    EXPECT_NE(refused.body.find("maxDelay is PT3S: ask with a longer one, or raise maxPerWindow"),
+              std::string::npos)
+        << refused.body;
     EXPECT_EQ(taken.body, R"({"eventId":"later","scheduledTime":"2025-06-01T12:00:04.000Z","delayMs":4000})");
     EXPECT_TRUE(
         log_.has("ERROR SlotAssignmentService - Could not assign slot for event late, searched 1 windows"));

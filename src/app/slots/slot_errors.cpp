@@ -3,6 +3,22 @@
 #include "base/iso8601.hpp"
 
 namespace sluice {
+namespace {
+
+// What ended the search, and what to change.
+std::string bound_of(const SlotPolicy& policy, const SlotAsk& ask, const WindowRange& range) {
+    if (ask.max_delay && policy.grid.index_of(ask.requested + *ask.max_delay) == range.last) {
+        return "maxDelay is " + format_duration(*ask.max_delay) +
+               ": ask with a longer one, or raise maxPerWindow of the config.";
+    }
+    if (policy.max_lookahead) {
+        return "maxLookahead of the config is " + std::to_string(*policy.max_lookahead) +
+               ": raise it or maxPerWindow.";
+    }
+    return "No slot is given for more than ten years ahead: raise maxPerWindow of the config.";
+}
+
+}  // namespace
 
 SlotError store_unavailable() {
     return {SlotFault::Unavailable, "The store cannot be written now; it recovers by itself."};
@@ -38,8 +54,9 @@ SlotError no_room(const SlotPolicy& policy, const SlotAsk& ask) {
     const WindowRange range = reach(policy, ask);
     return {SlotFault::Exhausted,
             "Every window from " + format_instant(policy.grid.start_of(range.first)) + " to " +
-                format_instant(policy.grid.start_of(range.last)) + " is full.",
-            range.last - range.first + 1};
+                format_instant(policy.grid.start_of(range.last)) + " is full. " +
+                bound_of(policy, ask, range),
+            range.last - range.first + 1, policy.grid.size()};
 }
 
 SlotError weight_above_cap(const ConfigVersion& config) {

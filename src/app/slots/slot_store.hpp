@@ -30,6 +30,7 @@ struct SlotError {
     SlotFault fault;
     std::string detail;                 // One sentence for the caller.
     std::int64_t windows_searched = 0;  // When exhausted.
+    Duration window_size{};             // When exhausted: how long it takes until there is a new window.
 };
 
 // Asks for a slot. A known event gets the slot it has, whatever else is asked.

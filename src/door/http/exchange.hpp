@@ -37,7 +37,7 @@ struct Response {
 };
 
 // 503 and 429 say when to come back.
-Response answer(const Problem& problem, int retry_after_seconds = 1);
+Response answer(const Problem& problem);
 
 inline Response answer_json(std::string body) { return {200, "application/json", std::move(body)}; }
 

@@ -1,5 +1,8 @@
 #include "door/http/problem.hpp"
 
+#include <algorithm>
+#include <chrono>
+
 #include <boost/beast/http/status.hpp>
 
 namespace sluice::http {
@@ -52,7 +55,8 @@ Problem to_problem(const LimitError& error) {
 
 Problem to_problem(const SlotError& error) {
     const Kind kind = kind_of(error.fault);
-    return {kind.status, kind.code, error.detail};
+    const auto window = std::chrono::ceil<std::chrono::seconds>(error.window_size);
+    return {kind.status, kind.code, error.detail, std::max<std::int64_t>(1, window.count())};
 }
 
 std::string problem_json(const Problem& problem) {

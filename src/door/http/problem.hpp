@@ -11,8 +11,9 @@ namespace sluice::http {
 // Why a request was refused, as the body application/problem+json tells it.
 struct Problem {
     unsigned status;
-    std::string_view code;  // Stable, for programs. Static storage.
-    std::string detail;     // One sentence, for people.
+    std::string_view code;                 // Stable, for programs. Static storage.
+    std::string detail;                    // One sentence, for people.
+    std::int64_t retry_after_seconds = 1;  // When to come back after 503 and 429.
 };
 
 Problem to_problem(const SlotError& error);

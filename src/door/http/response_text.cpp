@@ -2,10 +2,10 @@
 
 namespace sluice::http {
 
-Response answer(const Problem& problem, int retry_after_seconds) {
+Response answer(const Problem& problem) {
     Response response{problem.status, "application/problem+json", problem_json(problem)};
     if (problem.status == 503 || problem.status == 429) {
-        response.headers = "Retry-After: " + std::to_string(retry_after_seconds) + "\r\n";
+        response.headers = "Retry-After: " + std::to_string(problem.retry_after_seconds) + "\r\n";
     }
     return response;
 }

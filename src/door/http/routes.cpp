@@ -76,10 +76,10 @@ std::optional<std::string_view> match(std::string_view pattern, std::string_view
     return path.empty() ? std::optional{captured} : std::nullopt;
 }
 
-void allow(RouteMatch& result, const Route& route) {
-    result.allowed += result.allowed.empty() ? "" : ", ";
-    result.allowed += route.method;
-    result.allowed += route.method == "GET" ? ", HEAD" : "";
+void allow(std::string& methods, const Route& route) {
+    methods += methods.empty() ? "" : ", ";
+    methods += route.method;
+    methods += route.method == "GET" ? ", HEAD" : "";
 }
 
 }  // namespace
@@ -89,11 +89,15 @@ std::span<const Route> all_routes() { return kRoutes; }
 RouteMatch find_route(std::string_view method, std::string_view target) {
     const std::string_view path = path_of(target);
     RouteMatch result;
+    std::string spelled_out;  // The methods of the path itself.
     // A path that is spelled out for the method goes before a {place}: an event may be named "batch".
     for (const Route& route : kRoutes) {
         if (route.path == path && same_method(route, method)) {
             result.route = &route;
             return result;
+        }
+        if (route.path == path) {
+            allow(spelled_out, route);
         }
     }
     for (const Route& route : kRoutes) {
@@ -107,7 +111,11 @@ RouteMatch find_route(std::string_view method, std::string_view target) {
             result.allowed.clear();
             return result;
         }
-        allow(result, route);
+        allow(result.allowed, route);
+    }
+    // Who mistook the method for /slots/batch does not look for an event of that name.
+    if (!spelled_out.empty()) {
+        result.allowed = spelled_out;
     }
     return result;
 }

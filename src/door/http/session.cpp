@@ -268,7 +268,7 @@ private:
             case Admission::Unguarded: return admit_locally(headers, remote);
             case Admission::TooManyTries:
                 return answer(
-                    {429, "too_many_tries", "Too many wrong tokens from this address; wait a minute."}, 60);
+                    {429, "too_many_tries", "Too many wrong tokens from this address; wait a minute.", 60});
             case Admission::TokenMissing: break;
         }
         world_.world.log.write(LogLevel::Warn, "Audit", remote + " was refused: no valid token");
