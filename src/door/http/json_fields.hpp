@@ -1,6 +1,7 @@
 #pragma once
 
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 
@@ -20,6 +21,20 @@ inline Problem bad(std::string_view code, std::string detail) { return {400, cod
 inline Problem bad_field(std::string_view code, std::string_view field, std::string_view why) {
     return bad(code, std::string{field} + " " + std::string{why});
 }
+
+// The fields that one kind of body has. Each reader names them once, and refuses all others before it looks
+// at any value.
+struct BodyFields {
+    std::string_view of;  // "an event"
+    std::span<const std::string_view> known;
+    std::span<const std::string_view> later{};  // Of capabilities that are not built: known, and refused.
+};
+
+// Names the first field that the body should not have (unknown_field), with the nearest that it may.
+std::optional<Problem> check_known(const boost::json::object& body, const BodyFields& fields);
+
+// Refuses fields whose capability is not built (not_supported): ignoring them would be a lie.
+std::optional<Problem> check_supported(const boost::json::object& body, const BodyFields& fields);
 
 // The text of a field, or nothing when it is absent. A field of another type is `code`.
 inline Result<std::optional<std::string_view>, Problem> read_text(const boost::json::object& body,

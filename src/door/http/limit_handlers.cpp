@@ -67,6 +67,9 @@ Result<CheckBatch, Problem> read_batch(const JsonBody& body) {
     if (body.object() == nullptr) {
         return Unexpected{body.problem()};
     }
+    if (auto problem = check_known(*body.object(), kCheckBatchFields)) {
+        return Unexpected{*std::move(problem)};
+    }
     const auto atomic = read_flag(*body.object(), "atomic");
     if (!atomic) {
         return Unexpected{atomic.error()};
@@ -198,6 +201,9 @@ Answer release_lease(const ServerWorld& world, const Request& request) {
     const JsonBody body{request.body};
     if (body.object() == nullptr) {
         co_return answer(body.problem());
+    }
+    if (const auto problem = check_known(*body.object(), kReleaseFields)) {
+        co_return answer(*problem);
     }
     const auto text = read_text(*body.object(), "key", "invalid_key");
     const auto plan = read_text(*body.object(), "plan", "invalid_plans");

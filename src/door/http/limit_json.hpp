@@ -6,7 +6,7 @@
 #include <boost/json/object.hpp>
 
 #include "app/limits/limit_service.hpp"
-#include "door/http/problem.hpp"
+#include "door/http/json_fields.hpp"
 
 namespace sluice::http {
 
@@ -20,6 +20,12 @@ struct CheckWords {
     [[nodiscard]] LimitQuestion question() const { return {key, {plans.data(), count}, tokens}; }
 };
 
+// What each kind of body has.
+extern const BodyFields kPlanFields;
+extern const BodyFields kOverrideFields;
+extern const BodyFields kCheckBatchFields;
+extern const BodyFields kReleaseFields;
+
 // Readers. A problem names the field and what is wrong with it; nothing was changed.
 Result<CheckWords, Problem> read_check(const boost::json::object& body);
 // A key as HTTP takes it: 1 to 256 bytes of UTF-8 without control characters.
@@ -27,9 +33,8 @@ Result<std::string_view, Problem> read_key(std::string_view text);
 // `gold,daily`: the names in a query. None when the text is empty.
 Result<std::vector<std::string_view>, Problem> read_plan_names(std::string_view text);
 Result<LeaseId, Problem> read_lease(const boost::json::object& body);
-// The fields of a plan, all of them optional here. `also` are names that may stand beside them.
-Result<PlanDraft, Problem> read_plan(const boost::json::object& body,
-                                     std::initializer_list<std::string_view> also);
+// The fields of a plan, all of them optional here, in a body that has `fields`.
+Result<PlanDraft, Problem> read_plan(const boost::json::object& body, const BodyFields& fields);
 // When an override ends: `until`, or `ttl` from now on.
 Result<Moment, Problem> read_end(const boost::json::object& body, Instant now);
 

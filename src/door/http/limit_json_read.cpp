@@ -40,10 +40,12 @@ Result<Tokens, Problem> read_tokens(const json::object& body) {
     return tokens->get_int64();
 }
 
+// The fields of a plan's rule come first: an override has only those.
 struct TextField {
     std::string_view name;
     std::string PlanDraft::*member;
 };
+constexpr std::size_t kRuleTexts = 5;
 constexpr std::array<TextField, 6> kTexts{{{"algorithm", &PlanDraft::algorithm},
                                            {"refill", &PlanDraft::refill},
                                            {"window", &PlanDraft::window},
@@ -54,17 +56,40 @@ struct NumberField {
     std::string_view name;
     std::optional<Tokens> PlanDraft::*member;
 };
+constexpr std::size_t kRuleNumbers = 2;
 constexpr std::array<NumberField, 3> kNumbers{{{"capacity", &PlanDraft::capacity},
                                                {"max_per_hour", &PlanDraft::max_per_hour},
                                                {"lease", &PlanDraft::lease}}};
 
-bool is_plan_field(std::string_view name) {
-    const auto same = [name](const auto& field) { return field.name == name; };
-    return name == "shadow" || std::any_of(kTexts.begin(), kTexts.end(), same) ||
-           std::any_of(kNumbers.begin(), kNumbers.end(), same);
+// The names of the first fields of both tables, and of those beside them.
+template <std::size_t Texts, std::size_t Numbers, std::size_t Others>
+constexpr auto names_of(const std::array<std::string_view, Others>& others) {
+    std::array<std::string_view, Texts + Numbers + Others> names{};
+    auto next = names.begin();
+    for (std::size_t i = 0; i < Texts; ++i) {
+        *next++ = kTexts[i].name;
+    }
+    for (std::size_t i = 0; i < Numbers; ++i) {
+        *next++ = kNumbers[i].name;
+    }
+    std::copy(others.begin(), others.end(), next);
+    return names;
 }
 
+constexpr auto kPlanKnown =
+    names_of<kTexts.size(), kNumbers.size()>(std::array<std::string_view, 2>{"shadow", "name"});
+constexpr auto kOverrideKnown =
+    names_of<kRuleTexts, kRuleNumbers>(std::array<std::string_view, 3>{"plan", "until", "ttl"});
+constexpr std::array<std::string_view, 3> kCheckKnown{"key", "plans", "tokens"};
+constexpr std::array<std::string_view, 2> kCheckBatchKnown{"checks", "atomic"};
+constexpr std::array<std::string_view, 3> kReleaseKnown{"key", "plan", "lease"};
+
 }  // namespace
+
+constinit const BodyFields kPlanFields{"a plan", kPlanKnown};
+constinit const BodyFields kOverrideFields{"an override", kOverrideKnown};
+constinit const BodyFields kCheckBatchFields{"a batch of checks", kCheckBatchKnown};
+constinit const BodyFields kReleaseFields{"a release", kReleaseKnown};
 
 Result<std::string_view, Problem> read_key(std::string_view text) {
     if (text.empty() || text.size() > kLimitKeyBytesMax || !is_printable_utf8(text)) {
@@ -75,6 +100,9 @@ Result<std::string_view, Problem> read_key(std::string_view text) {
 }
 
 Result<CheckWords, Problem> read_check(const json::object& body) {
+    if (auto problem = check_known(body, {"a check", kCheckKnown})) {
+        return Unexpected{*std::move(problem)};
+    }
     const auto text = read_text(body, "key", "invalid_key");
     if (!text) {
         return Unexpected{text.error()};
@@ -123,12 +151,9 @@ Result<LeaseId, Problem> read_lease(const json::object& body) {
     return LeaseId{number};
 }
 
-Result<PlanDraft, Problem> read_plan(const json::object& body, std::initializer_list<std::string_view> also) {
-    for (const auto& field : body) {
-        const std::string_view name{field.key().data(), field.key().size()};
-        if (!is_plan_field(name) && std::find(also.begin(), also.end(), name) == also.end()) {
-            return Unexpected{bad_field("unknown_field", name, "is not a field of a plan.")};
-        }
+Result<PlanDraft, Problem> read_plan(const json::object& body, const BodyFields& fields) {
+    if (auto problem = check_known(body, fields)) {
+        return Unexpected{*std::move(problem)};
     }
     PlanDraft draft;
     for (const TextField& field : kTexts) {

@@ -25,7 +25,7 @@ Result<PlanDraft, Problem> read_named_plan(const Request& request) {
     if (body.object() == nullptr) {
         return Unexpected{body.problem()};
     }
-    auto draft = read_plan(*body.object(), {"name"});
+    auto draft = read_plan(*body.object(), kPlanFields);
     const auto name = read_text(*body.object(), "name", "invalid_plan");
     if (!draft || !name) {
         return Unexpected{!draft ? draft.error() : name.error()};
@@ -76,12 +76,7 @@ Result<OverrideWords, Problem> read_override(const ServerWorld& world, const Req
     if (body.object() == nullptr) {
         return Unexpected{body.problem()};
     }
-    for (const std::string_view field : {"on_store_failure", "shadow", "lease"}) {
-        if (body.object()->if_contains(field) != nullptr) {
-            return Unexpected{bad_field("unknown_field", field, "is not a field of an override.")};
-        }
-    }
-    auto draft = read_plan(*body.object(), {"plan", "until", "ttl"});
+    auto draft = read_plan(*body.object(), kOverrideFields);
     if (!draft) {
         return Unexpected{draft.error()};
     }

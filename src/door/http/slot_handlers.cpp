@@ -19,7 +19,7 @@ Response answer(const SlotOutcome& outcome) {
 
 struct Single {
     Result<AssignSlot, Problem> assignment;
-    std::optional<EventId> claimed;  // Whom it is about, when the rest is wrong.
+    std::optional<EventId> claimed;  // Whom it is about, when only values of the rest are wrong.
 };
 
 Single read_single(const ServerWorld& world, std::string_view text) {
@@ -28,11 +28,12 @@ Single read_single(const ServerWorld& world, std::string_view text) {
         return {Unexpected{body.problem()}, std::nullopt};
     }
     auto assignment = read_assignment(*body.object(), body_defaults(world));
-    const auto claimed = assignment ? std::nullopt : claimed_event_id(*body.object());
+    const bool readable = assignment || assignment.error().code != "unknown_field";
+    const auto claimed = assignment || !readable ? std::nullopt : claimed_event_id(*body.object());
     return {std::move(assignment), EventId::make(claimed.value_or(""))};
 }
 
-// A known event has its slot, whatever else its body says; only an unknown one is told what is wrong.
+// A known event has its slot, whatever values its body has; only an unknown one is told what is wrong.
 Answer answer_wrong_body(const ServerWorld& world, const Problem& problem, const EventId& event_id) {
     const auto query = [event_id](SlotStore& store) { return store.find(event_id); };
     const auto known = co_await ask(world.slots, query);
@@ -226,9 +227,8 @@ Answer move_slot(const ServerWorld& world, const Request& request) {
     }
     const auto requested = [&]() -> Result<Instant, Problem> {
         const JsonBody body{request.body};
-        return body.object() == nullptr
-                   ? Unexpected{body.problem()}
-                   : read_time(*body.object(), "requestedTime", body_defaults(world).latest);
+        return body.object() == nullptr ? Unexpected{body.problem()}
+                                        : read_move(*body.object(), body_defaults(world).latest);
     }();
     if (!requested) {
         co_return http::answer(requested.error());

@@ -17,16 +17,18 @@ struct BodyDefaults {
     Instant latest;                      // Nothing may be requested for later than this.
 };
 
-// Readers. A problem names the field and what is wrong with it; nothing was changed.
+// Readers. A problem names the field and what is wrong with it; nothing was changed. Fields that do not
+// belong there come first (unknown_field).
 Result<AssignSlot, Problem> read_assignment(const boost::json::object& body, const BodyDefaults& defaults);
 // What a batch says for all of its events.
 Result<BodyDefaults, Problem> read_batch_defaults(const boost::json::object& body, BodyDefaults defaults);
 Result<QuoteRequest, Problem> read_quote(const boost::json::object& body, const BodyDefaults& defaults);
+// When a slot is to be moved to.
+Result<Instant, Problem> read_move(const boost::json::object& body, Instant latest);
 Result<ConfigDraft, Problem> read_config(const boost::json::object& body);
 Result<EventId, Problem> read_event_id(std::string_view text);
 Result<ConfigName, Problem> read_config_name(std::string_view text);
 Result<Instant, Problem> read_time(std::string_view field, std::string_view text, Instant latest);
-Result<Instant, Problem> read_time(const boost::json::object& body, std::string_view field, Instant latest);
 // What the body calls its event, however wrong the rest may be.
 std::optional<std::string_view> claimed_event_id(const boost::json::object& body);
 // False when the field is absent.

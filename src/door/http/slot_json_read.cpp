@@ -1,4 +1,3 @@
-#include <algorithm>
 #include <array>
 
 #include <boost/json/value.hpp>
@@ -14,24 +13,22 @@ namespace json = boost::json;
 
 constexpr std::int64_t kLookaheadMax = 1'000'000'000;
 
-// Refuses fields whose capability is not built: accepting and ignoring them would be a lie.
-std::optional<Problem> check_supported(const json::object& body,
-                                       std::initializer_list<std::string_view> later) {
-    for (const std::string_view field : later) {
-        if (body.if_contains(field) != nullptr) {
-            return bad_field("not_supported", field, "is not supported by this version.");
-        }
-    }
-    return std::nullopt;
-}
+constexpr std::array<std::string_view, 5> kEventKnown{"eventId", "configName", "requestedTime", "weight",
+                                                      "maxDelay"};
+constexpr std::array<std::string_view, 4> kEventLater{"configNames", "target", "payload", "expiresAfter"};
+constexpr BodyFields kEventFields{"an event", kEventKnown, kEventLater};
 
-std::optional<Problem> check_event_supported(const json::object& body) {
-    return check_supported(body, {"configNames", "target", "payload"});
-}
+constexpr std::array<std::string_view, 4> kBatchKnown{"configName", "requestedTime", "atomic", "events"};
+constexpr BodyFields kBatchFields{"a batch", kBatchKnown, kEventLater};
 
-std::optional<Problem> check_config_supported(const json::object& body) {
-    return check_supported(body, {"maxPerSecond", "calendar"});
-}
+constexpr std::array<std::string_view, 1> kMoveKnown{"requestedTime"};
+constexpr BodyFields kMoveFields{"a move", kMoveKnown};
+
+constexpr std::array<std::string_view, 7> kConfigKnown{
+    "configName", "maxPerWindow", "windowSize", "windowSizeSecs", "pool", "spread", "maxLookahead"};
+constexpr std::array<std::string_view, 5> kConfigLater{"maxPerSecond", "rateHolds", "expiresAfter", "past",
+                                                       "calendar"};
+constexpr BodyFields kConfigFields{"a config", kConfigKnown, kConfigLater};
 
 Result<std::optional<Duration>, Problem> read_duration(const json::object& body, std::string_view field) {
     const auto text = read_text(body, field, "invalid_duration");
@@ -63,10 +60,21 @@ Result<ConfigName, Problem> read_config_name_or(const json::object& body, std::s
     return read_config_name(text->value_or(""));
 }
 
+Result<Instant, Problem> read_time_field(const json::object& body, std::string_view field, Instant latest) {
+    const auto text = read_text(body, field, "invalid_time");
+    if (!text) {
+        return Unexpected{text.error()};
+    }
+    if (!*text) {
+        return Unexpected{bad_field("invalid_time", field, "is missing.")};
+    }
+    return read_time(field, **text, latest);
+}
+
 Result<SlotAsk, Problem> read_ask(const json::object& body, const BodyDefaults& defaults) {
     SlotAsk ask;
     if (body.if_contains("requestedTime") != nullptr || !defaults.requested) {
-        const auto requested = read_time(body, "requestedTime", defaults.latest);
+        const auto requested = read_time_field(body, "requestedTime", defaults.latest);
         if (!requested) {
             return Unexpected{requested.error()};
         }
@@ -121,17 +129,6 @@ std::optional<Problem> check_spread(const json::object& body) {
     return std::nullopt;
 }
 
-std::optional<Problem> check_known_config_fields(const json::object& body) {
-    constexpr std::array<std::string_view, 7> kKnown{
-        "configName", "maxPerWindow", "windowSize", "windowSizeSecs", "pool", "spread", "maxLookahead"};
-    for (const auto& field : body) {
-        if (std::find(kKnown.begin(), kKnown.end(), std::string_view{field.key()}) == kKnown.end()) {
-            return bad_field("unknown_field", std::string_view{field.key()}, "is not a field of a config.");
-        }
-    }
-    return std::nullopt;
-}
-
 }  // namespace
 
 Result<EventId, Problem> read_event_id(std::string_view text) {
@@ -165,17 +162,6 @@ Result<Instant, Problem> read_time(std::string_view field, std::string_view text
     return *instant;
 }
 
-Result<Instant, Problem> read_time(const json::object& body, std::string_view field, Instant latest) {
-    const auto text = read_text(body, field, "invalid_time");
-    if (!text) {
-        return Unexpected{text.error()};
-    }
-    if (!*text) {
-        return Unexpected{bad_field("invalid_time", field, "is missing.")};
-    }
-    return read_time(field, **text, latest);
-}
-
 std::optional<std::string_view> claimed_event_id(const json::object& body) {
     const json::value* id = body.if_contains("eventId");
     return id != nullptr && id->is_string() ? std::optional{view(id->get_string())} : std::nullopt;
@@ -190,6 +176,9 @@ Result<bool, Problem> read_flag(const json::object& body, std::string_view field
 }
 
 Result<AssignSlot, Problem> read_assignment(const json::object& body, const BodyDefaults& defaults) {
+    if (auto problem = check_known(body, kEventFields)) {
+        return Unexpected{*std::move(problem)};
+    }
     const auto text = read_text(body, "eventId", "invalid_event_id");
     if (!text) {
         return Unexpected{text.error()};
@@ -198,7 +187,7 @@ Result<AssignSlot, Problem> read_assignment(const json::object& body, const Body
     if (!event_id) {
         return Unexpected{event_id.error()};
     }
-    if (auto problem = check_event_supported(body)) {
+    if (auto problem = check_supported(body, kEventFields)) {
         return Unexpected{*std::move(problem)};
     }
     auto name = read_config_name_or(body, "configName", defaults.config_name);
@@ -213,8 +202,10 @@ Result<AssignSlot, Problem> read_assignment(const json::object& body, const Body
 }
 
 Result<BodyDefaults, Problem> read_batch_defaults(const json::object& body, BodyDefaults defaults) {
-    if (auto problem = check_event_supported(body)) {
-        return Unexpected{*std::move(problem)};
+    for (auto check : {check_known, check_supported}) {
+        if (auto problem = check(body, kBatchFields)) {
+            return Unexpected{*std::move(problem)};
+        }
     }
     auto name = read_config_name_or(body, "configName", defaults.config_name);
     if (!name) {
@@ -222,7 +213,7 @@ Result<BodyDefaults, Problem> read_batch_defaults(const json::object& body, Body
     }
     defaults.config_name = *std::move(name);
     if (body.if_contains("requestedTime") != nullptr) {
-        const auto requested = read_time(body, "requestedTime", defaults.latest);
+        const auto requested = read_time_field(body, "requestedTime", defaults.latest);
         if (!requested) {
             return Unexpected{requested.error()};
         }
@@ -240,8 +231,10 @@ Result<QuoteRequest, Problem> read_quote(const json::object& body, const BodyDef
         return QuoteRequest{std::move(assignment->event_id), std::move(assignment->config_name),
                             assignment->ask};
     }
-    if (auto problem = check_event_supported(body)) {
-        return Unexpected{*std::move(problem)};
+    for (auto check : {check_known, check_supported}) {
+        if (auto problem = check(body, kEventFields)) {
+            return Unexpected{*std::move(problem)};
+        }
     }
     auto name = read_config_name_or(body, "configName", defaults.config_name);
     if (!name) {
@@ -254,11 +247,21 @@ Result<QuoteRequest, Problem> read_quote(const json::object& body, const BodyDef
     return QuoteRequest{std::nullopt, *std::move(name), *ask};
 }
 
+Result<Instant, Problem> read_move(const json::object& body, Instant latest) {
+    if (auto problem = check_known(body, kMoveFields)) {
+        return Unexpected{*std::move(problem)};
+    }
+    return read_time_field(body, "requestedTime", latest);
+}
+
 Result<ConfigDraft, Problem> read_config(const json::object& body) {
-    for (auto check : {check_config_supported, check_known_config_fields, check_spread}) {
-        if (auto problem = check(body)) {
+    for (auto check : {check_known, check_supported}) {
+        if (auto problem = check(body, kConfigFields)) {
             return Unexpected{*std::move(problem)};
         }
+    }
+    if (auto problem = check_spread(body)) {
+        return Unexpected{*std::move(problem)};
     }
     auto name = read_config_name_or(body, "configName", std::nullopt);
     if (!name) {

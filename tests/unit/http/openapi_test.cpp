@@ -131,6 +131,10 @@ TEST_F(Openapi, TellsWhichRoutesTakeABodyAndOfWhichType) {
             const char* type = route.body == BodyKind::Lines ? "application/x-ndjson" : "application/json";
             EXPECT_TRUE(body->at("content").as_object().contains(type)) << route.path;
         }
+        if (route.body == BodyKind::Json) {
+            const json::object& schema = resolved(body->at("content").at("application/json").at("schema"));
+            EXPECT_FALSE(schema.at("additionalProperties").as_bool()) << route.path;
+        }
         const bool checks_type = found->second->at("responses").as_object().contains("415");
         EXPECT_EQ(checks_type, route.body != BodyKind::None) << route.path;
     }
