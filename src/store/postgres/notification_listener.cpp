@@ -42,6 +42,7 @@ void NotificationListener::listen(Connection& connection, const std::stop_token&
         has_listened_ = true;
     }
     changed_.notify_all();
+    auto turn_ends = std::chrono::steady_clock::now() + kTurn;
     while (!stop.stop_requested()) {
         const auto said = connection.wait(kTurn);
         // A frozen server looks like a quiet one until it is asked.
@@ -52,8 +53,9 @@ void NotificationListener::listen(Connection& connection, const std::stop_token&
         for (const Notification& one : *said) {
             ears_.heard(one.payload);
         }
-        if (said->empty()) {
-            ears_.quiet();
+        if (const auto now = std::chrono::steady_clock::now(); now >= turn_ends) {
+            ears_.each_second();
+            turn_ends = now + kTurn;
         }
     }
 }

@@ -17,7 +17,7 @@ public:
     struct Ears {
         std::function<void(const std::string& payload)> heard;
         std::function<void()> deaf_before;  // Listening from now on; what was said before was not heard.
-        std::function<void()> quiet;        // Nothing was said for a second.
+        std::function<void()> each_second;  // Or a little less often; also while much is said.
     };
     NotificationListener(ConnectSettings settings, Log& log, Ears ears);
 
