@@ -152,5 +152,24 @@ TEST_P(AtomicBatch, StoresNothingOfTenThousandWhenOneIsLost) {
     EXPECT_EQ(ask(*application, "select sum(slot_ct) from rl_wndw_ct"), std::to_string(kEvents));
 }
 
+TEST_P(AtomicBatch, PlacesTenThousandOneByOneBehindABacklog) {
+    constexpr std::int64_t kEvents = 10'000;
+    constexpr std::int64_t kBacklog = 2'000;
+    Node one = node();
+    must(one->put_config(draft("a", 1, 1s)));
+    fill_windows(kBacklog);
+    AssignAll group;
+    for (std::int64_t i = 0; i < kEvents; ++i) {
+        group.events.push_back(assign(event(static_cast<std::size_t>(i)), "a", SlotAsk{kNoon + i % 7 * 1s}));
+    }
+
+    const AllOutcome outcome = run_all(*one, std::move(group));
+
+    ASSERT_TRUE(outcome) << outcome.error().error.detail;
+    EXPECT_EQ(ask(*connect(), "select count(*) from rl_wndw_ct where slot_ct = 1"),
+              std::to_string(kBacklog + kEvents));
+    EXPECT_EQ(outcome->back().slot.window_start, kNoon + (kBacklog + kEvents - 1) * 1s);
+}
+
 }  // namespace
 }  // namespace sluice::test

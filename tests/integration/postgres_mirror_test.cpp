@@ -61,5 +61,25 @@ TEST_P(Mirrors, AreForgottenOnEveryNodeByAFlush) {
     EXPECT_EQ(one.window_of("w"), 0);
 }
 
+// SLUICE_BACKLOG_WINDOWS=1000000 makes it longer than a test should last.
+TEST_P(Mirrors, PassABacklogThatWasBuiltBehindTheirBack) {
+    const char* text = std::getenv("SLUICE_BACKLOG_WINDOWS");
+    const std::int64_t windows = text == nullptr ? 20'000 : std::stoll(text);
+    Node one = node();
+    must(one->put_config(draft("a", 1, 1s)));
+    for (std::int64_t i = 0; i < windows; i += 4000) {  // Now it believes that all of them are empty.
+        const std::string id = "early" + std::to_string(i);
+        EXPECT_EQ(one.window_of(id, kNoon + i * 1s), i);
+        must(one.run(CancelSlot{event(id)}));
+    }
+    fill_windows(windows);
+
+    const auto begin = std::chrono::steady_clock::now();
+    EXPECT_EQ(one.window_of("next"), windows);
+    const auto took = std::chrono::steady_clock::now() - begin;
+
+    RecordProperty("milliseconds", std::to_string(took / 1ms));
+}
+
 }  // namespace
 }  // namespace sluice::test

@@ -140,6 +140,18 @@ protected:
         return result;
     }
 
+    // Fills windows of pool a from noon on with one slot each, as other nodes would, and tells nobody.
+    void fill_windows(std::int64_t windows) const {
+        const std::string start = "timestamptz " + kNoonText + " + i * interval '1 s'";
+        const std::string each = " from generate_series(0, " + std::to_string(windows - 1) + ") as i";
+        ask(*connect(), "insert into rl_wndw_ct (pool_nm, wndw_strt_ts, slot_ct) select 'a', " + start +
+                            ", 1" + each +
+                            " on conflict (pool_nm, wndw_strt_ts) do update set slot_ct = 1;"
+                            " insert into rl_event_slot_dtl (event_id, req_ts, wndw_strt_ts,"
+                            " computed_sched_ts, rl_wndw_config_id, pool_nm) select 'full' || i, " +
+                            start + ", " + start + ", " + start + ", 'cfg-1', 'a'" + each);
+    }
+
     // Locks the first windows from noon on, as an application's open transaction would.
     static void hold_windows(postgres::Connection& session, int windows) {
         ask(session, "begin");

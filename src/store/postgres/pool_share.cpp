@@ -12,11 +12,10 @@ namespace {
 // those that are held.
 constexpr Statement kLockWindows{
     "lock_windows",
-    "select sluice.to_ms(w.wndw_strt_ts), w.slot_ct from rl_wndw_ct w"
-    " where w.pool_nm = $1 and w.slot_ct <= $3"
-    " and w.wndw_strt_ts = any (array(select sluice.from_ms(ms) from unnest($2::bigint[]) as ms))"
-    " order by sluice.to_ms(w.wndw_strt_ts) <> all ($5::bigint[]), w.wndw_strt_ts"
-    " limit $4 for update skip locked"};
+    "select sluice.to_ms(w.wndw_strt_ts), w.slot_ct from unnest($2::bigint[]) with ordinality as t (ms, "
+    "number)"
+    " join rl_wndw_ct w on w.pool_nm = $1 and w.wndw_strt_ts = sluice.from_ms(t.ms)"
+    " where w.slot_ct <= $3 order by t.number limit $4 for update of w skip locked"};
 constexpr Statement kSeeWindows{
     "see_windows",
     "select sluice.to_ms(w.wndw_strt_ts), w.slot_ct from rl_wndw_ct w where w.pool_nm = $1"
@@ -56,24 +55,26 @@ ArrayText starts_of(std::span<const WindowIndex> windows, WindowGrid grid) {
 
 class PoolShare::LockedWindows final : public WindowCounts {
 public:
-    explicit LockedWindows(const std::map<WindowIndex, Places>& counts) : counts_{counts} {}
+    LockedWindows(const std::map<WindowIndex, Places>& counts, PassedWindows& passed)
+        : counts_{counts}, passed_{passed} {}
 
     Places held(WindowIndex window) override {
         const auto found = counts_.find(window);
         return found == counts_.end() ? std::numeric_limits<Places>::max() : found->second;
     }
     std::optional<WindowIndex> earliest_holding_at_most(WindowRange range, Places held_max) override {
-        for (auto it = counts_.lower_bound(range.first); it != counts_.end() && it->first <= range.last;
-             ++it) {
-            if (it->second <= held_max) {
-                return it->first;
-            }
+        auto it = counts_.lower_bound(passed_.skip(range.first, held_max));
+        while (it != counts_.end() && it->first <= range.last && it->second > held_max) {
+            ++it;
         }
-        return std::nullopt;
+        const bool found = it != counts_.end() && it->first <= range.last;
+        passed_.note(range.first, found ? it->first : range.last + 1, held_max);
+        return found ? std::optional{it->first} : std::nullopt;
     }
 
 private:
     const std::map<WindowIndex, Places>& counts_;
+    PassedWindows& passed_;
 };
 
 void PoolShare::add(Candidate& candidate) {
@@ -116,8 +117,7 @@ void PoolShare::queue_reading(Connection& connection, const PoolName& pool) cons
                                        .add(pool.text())
                                        .add(tried)
                                        .add(std::int64_t{most_room(asks_)})
-                                       .add(static_cast<std::int64_t>(claim_->planned.size()))
-                                       .add(starts_of(claim_->planned, grid)));
+                                       .add(static_cast<std::int64_t>(claim_->planned.size())));
 }
 
 void PoolShare::read(const Rows& seen, const Rows& locked) {
@@ -127,12 +127,15 @@ void PoolShare::read(const Rows& seen, const Rows& locked) {
     const auto ahead = beyond();
     is_beyond_missing_ = ahead && seen_.erase(*ahead) == 0;
     seen_.insert(locked_.begin(), locked_.end());
+    look_for_held();
     look_for_open();
 }
 
 void PoolShare::tell(const PoolName& pool, AttemptReport& report) const {
     tell_missing(pool, report);
-    tell_held(pool, report);
+    if (!held_.empty()) {
+        report.busy[pool].insert(held_.begin(), held_.end());
+    }
 }
 
 void PoolShare::tell_missing(const PoolName& pool, AttemptReport& report) const {
@@ -156,14 +159,14 @@ void PoolShare::tell_missing(const PoolName& pool, AttemptReport& report) const 
 }
 
 // With fewer locks than asked for, every other window with room was held by somebody.
-void PoolShare::tell_held(const PoolName& pool, AttemptReport& report) const {
+void PoolShare::look_for_held() {
     if (locked_.size() >= claim_->planned.size()) {
         return;
     }
     const Places room = most_room(asks_);
     for (const auto& [window, places] : seen_) {
         if (places <= room && !locked_.contains(window)) {
-            report.busy[pool].insert(window);
+            held_.push_back(window);
         }
     }
 }
@@ -203,9 +206,9 @@ std::optional<Placement> PoolShare::place(const Candidate& candidate, Random& ra
     const auto plan = claim_->plan[next_];
     const WindowIndex known_until =
         plan ? std::max(*plan, claim_->horizon) : std::numeric_limits<WindowIndex>::max();
-    LockedWindows windows{locked_};
+    LockedWindows windows{locked_, passed_locked_};
     auto placement = sluice::place(policy, ask, windows, random);
-    LockedWindows unsure{open_};
+    LockedWindows unsure{open_, passed_open_};
     const auto before = find_window(policy, ask, unsure);
     const bool jumps =
         placement && ((before && *before < placement->window) || placement->window > known_until);
@@ -214,10 +217,21 @@ std::optional<Placement> PoolShare::place(const Candidate& candidate, Random& ra
         return std::nullopt;
     }
     locked_.at(placement->window) += ask.weight;
+    has_placed_ = true;
     return placement;
 }
 
+bool PoolShare::found_all_full() const {
+    const auto was_seen = [this](WindowIndex window) { return seen_.contains(window); };
+    return !has_placed_ && !is_stalled_ && !claim_->planned.empty() &&
+           std::ranges::all_of(claim_->planned, was_seen) && std::ranges::all_of(claim_->spare, was_seen) &&
+           held_.empty();
+}
+
 void PoolShare::teach(WindowMirror& mirror) const {
+    if (found_all_full()) {
+        return mirror.doubt(*claim_);
+    }
     auto counts = locked_;
     counts.insert(seen_.begin(), seen_.end());  // Where it is not locked.
     mirror.learn(*claim_, counts);

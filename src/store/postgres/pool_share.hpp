@@ -8,6 +8,7 @@
 #include "app/slots/config_cache.hpp"
 #include "base/random.hpp"
 #include "store/postgres/connection.hpp"
+#include "store/postgres/passed_windows.hpp"
 #include "store/postgres/slot_rows.hpp"
 #include "store/postgres/window_mirror.hpp"
 
@@ -58,7 +59,7 @@ public:
     void read(const Rows& seen, const Rows& locked);
     void tell(const PoolName& pool, AttemptReport& report) const;
 
-    // Nothing: he is left for another attempt, and those behind him wait, too.
+    // Nothing: it is left for another attempt, and those behind it wait, too.
     // REQUIRES: called in the order of add(), with some left out.
     std::optional<Placement> place(const Candidate& candidate, Random& random);
 
@@ -75,8 +76,10 @@ private:
     // None when no window is wanted.
     [[nodiscard]] std::optional<WindowIndex> beyond() const;
     void tell_missing(const PoolName& pool, AttemptReport& report) const;
-    void tell_held(const PoolName& pool, AttemptReport& report) const;
+    void look_for_held();
     void look_for_open();
+    // All that was believed to have room was seen, and none of it had.
+    [[nodiscard]] bool found_all_full() const;
 
     std::vector<Candidate*> candidates_;
     std::vector<PlacedAsk> asks_;
@@ -85,11 +88,15 @@ private:
     std::map<WindowIndex, Places> locked_;
     std::map<WindowIndex, Places> seen_;  // Without a lock.
     bool is_beyond_missing_ = false;
+    std::vector<WindowIndex> held_;  // By others, though the group is short of windows.
     // Windows that were wanted and neither locked nor found to be held or full: not there yet, or not tried.
-    // Nobody may be placed behind one that may have room for him.
+    // Nobody may be placed behind one that may have room.
     std::map<WindowIndex, Places> open_;
+    PassedWindows passed_locked_;
+    PassedWindows passed_open_;
     std::size_t next_ = 0;     // The next of `candidates_`.
     bool is_stalled_ = false;  // Somebody was left for another attempt.
+    bool has_placed_ = false;
 };
 
 }  // namespace sluice::postgres

@@ -4,6 +4,8 @@
 #include <limits>
 #include <unordered_set>
 
+#include "store/postgres/passed_windows.hpp"
+
 namespace sluice::postgres {
 namespace {
 
@@ -24,14 +26,21 @@ public:
         return is_taken(window) ? std::numeric_limits<Places>::max() : counts_.held(window);
     }
 
+    // What this worker has put into a window is more than what was there: whatever has room for it now had
+    // room before.
     std::optional<WindowIndex> earliest_holding_at_most(WindowRange range, Places held_max) override {
-        const auto free = earliest_free(range, held_max);
-        for (auto own = own_.lower_bound(range.first); own != own_.end() && own->first <= range.last; ++own) {
-            if (own->second <= held_max) {
-                return free ? std::min(*free, own->first) : own->first;
+        std::optional<WindowIndex> found;
+        WindowIndex next = passed_.skip(range.first, held_max);
+        while (next <= range.last) {
+            found = counts_.earliest_holding_at_most({next, range.last}, held_max);
+            if (!found || held(*found) <= held_max) {
+                break;
             }
+            next = passed_.skip(*found + 1, held_max);
+            found.reset();
         }
-        return free;
+        passed_.note(range.first, found.value_or(range.last + 1), held_max);
+        return found;
     }
 
     // The same among windows that nobody has claimed, this worker neither.
@@ -72,6 +81,7 @@ private:
     std::unordered_set<WindowIndex>& claimed_;
     const std::set<WindowIndex>& avoided_;
     std::map<WindowIndex, Places> own_;
+    PassedWindows passed_;
 };
 
 // Windows behind those that were taken, for the case that others hold them.
