@@ -3,13 +3,14 @@
 #include <chrono>
 #include <condition_variable>
 #include <cstddef>
-#include <deque>
 #include <functional>
 #include <mutex>
+#include <optional>
 #include <span>
 #include <thread>
 #include <vector>
 
+#include "app/turn_queue.hpp"
 #include "base/result.hpp"
 #include "base/unique_function.hpp"
 
@@ -22,23 +23,18 @@ enum class Refusal {
     Stopped,     // The combiner is shutting down.
 };
 
-// What to do when the queue is full.
-enum class WhenFull { Refuse, WaitForRoom };
-
-struct CombinerLimits {
-    std::size_t batch_max = 256;    // Requests that one run takes; a heavier one runs alone.
-    std::size_t queue_max = 65536;  // Waiting requests, counted by their weight.
-    std::size_t workers = 1;
-};
-
 // Turns requests that arrive one by one into batches: a worker takes all that is waiting, up to batch_max,
 // runs it at once, and completes each request. There is no timer: alone, a request runs at once; under load
 // the batch grows while the one before it runs.
 // It promises:
 //   - the queue is bounded; whoever waits for room bounds itself by what it has under way;
+//   - those that wait for room and those that do not take turns: neither keeps the other from being served;
 //   - a request that was taken into a run is completed with that run's reply, never with Expired;
-//   - every submitted request is completed exactly once, from a worker or from submit() itself.
-// Thread safety: submit() and stop() from any thread. Completions run on a worker and must not block.
+//   - one whose deadline passes before is completed then, as long as those before it expire no later;
+//   - every submitted request is completed exactly once, from a thread of the combiner or from submit()
+//   itself.
+// Thread safety: submit() and stop() from any thread. Completions run on the combiner's threads and must not
+// block.
 template <class Request, class Reply>
 class Combiner {
 public:
@@ -55,10 +51,11 @@ public:
         WhenFull when_full = WhenFull::Refuse;
     };
 
-    Combiner(CombinerLimits limits, Run run) : limits_{limits}, run_{std::move(run)} {
-        for (std::size_t i = 0; i < limits_.workers; ++i) {
-            workers_.emplace_back([this] { work(); });
+    Combiner(CombinerLimits limits, Run run) : run_{std::move(run)}, queue_{limits} {
+        for (std::size_t i = 0; i < limits.workers; ++i) {
+            threads_.emplace_back([this] { work(); });
         }
+        threads_.emplace_back([this] { watch(); });
     }
 
     ~Combiner() { stop(); }
@@ -79,14 +76,15 @@ public:
             stopping_ = true;
         }
         work_arrived_.notify_all();
+        must_watch_.notify_all();
         const std::lock_guard lock{join_mutex_};
-        workers_.clear();
+        threads_.clear();
     }
 
-    // The weight that waits now.
+    // The weight that waits now and counts against the queue's bound.
     [[nodiscard]] std::size_t waiting_approx() const {
         const std::lock_guard lock{mutex_};
-        return waiting_;
+        return queue_.waiting();
     }
 
 private:
@@ -97,32 +95,16 @@ private:
             if (stopping_) {
                 return Refusal::Stopped;
             }
-            const bool waits = ticket.when_full == WhenFull::WaitForRoom;
-            const bool room = waits ? parked_.empty() && has_half_room(ticket) : fits(ticket);
-            if (!room && !waits) {
+            if (!queue_.add(ticket)) {
                 return Refusal::Overloaded;
             }
-            if (room) {
-                waiting_ += ticket.weight;
-            }
-            (room ? queue_ : parked_).push_back(std::move(ticket));
             wake = idle_ > 0;
+            start_watching();
         }
         if (wake) {
             work_arrived_.notify_one();
         }
         return std::nullopt;
-    }
-
-    // Those that wait for room share half of the queue: they never crowd out those that cannot wait.
-    // REQUIRES: mutex_ is held.
-    bool has_half_room(const Ticket& ticket) const {
-        return waiting_ == 0 || waiting_ + ticket.weight <= limits_.queue_max / 2;
-    }
-
-    // REQUIRES: mutex_ is held. A ticket heavier than the whole queue fits an empty one.
-    bool fits(const Ticket& ticket) const {
-        return waiting_ == 0 || waiting_ + ticket.weight <= limits_.queue_max;
     }
 
     void work() {
@@ -150,19 +132,39 @@ private:
         ++idle_;
         work_arrived_.wait(lock, [this] { return stopping_ || !queue_.empty(); });
         --idle_;
-        std::size_t weight = 0;
-        while (!queue_.empty() && (batch.empty() || weight + queue_.front().weight <= limits_.batch_max)) {
-            weight += queue_.front().weight;
-            batch.push_back(std::move(queue_.front()));
-            queue_.pop_front();
-        }
-        waiting_ -= weight;
-        while (!parked_.empty() && has_half_room(parked_.front())) {
-            waiting_ += parked_.front().weight;
-            queue_.push_back(std::move(parked_.front()));
-            parked_.pop_front();
+        queue_.take(batch);
+        start_watching();
+        if (!queue_.empty() && idle_ > 0) {
+            work_arrived_.notify_one();
         }
         return !batch.empty();
+    }
+
+    // REQUIRES: mutex_ is held. What a worker takes at once needs no watching.
+    void start_watching() {
+        if (!is_watching_ && idle_ == 0 && queue_.first_deadline() != SteadyTime::max()) {
+            is_watching_ = true;
+            must_watch_.notify_one();
+        }
+    }
+
+    // Completes those whose deadline has passed, also while every worker is busy.
+    void watch() {
+        std::unique_lock lock{mutex_};
+        while (!stopping_) {
+            const SteadyTime deadline = queue_.first_deadline();
+            is_watching_ = deadline != SteadyTime::max();
+            if (!is_watching_) {
+                must_watch_.wait(lock, [this] { return stopping_ || is_watching_; });
+            } else if (deadline >= std::chrono::steady_clock::now()) {
+                must_watch_.wait_until(lock, deadline + kBeyond, [this] { return stopping_; });
+            } else {
+                Ticket late = queue_.take_first();
+                lock.unlock();
+                late.complete(Unexpected{Refusal::Expired});
+                lock.lock();
+            }
+        }
     }
 
     static void drop_expired(std::vector<Ticket>& batch) {
@@ -176,19 +178,19 @@ private:
         });
     }
 
-    const CombinerLimits limits_;
+    static constexpr std::chrono::milliseconds kBeyond{1};  // So that a deadline has passed, not just come.
+
     const Run run_;
     mutable std::mutex mutex_;
     std::condition_variable work_arrived_;
-    std::deque<Ticket> queue_;  // Guarded by mutex_.
-    std::deque<Ticket>
-        parked_;  // Guarded by mutex_. Those that wait for room; not empty only while queue_ is full.
-    std::size_t waiting_ = 0;  // Guarded by mutex_. The weight of queue_.
-    std::size_t idle_ = 0;     // Guarded by mutex_. Workers that wait.
-    bool stopping_ = false;    // Guarded by mutex_.
+    std::condition_variable must_watch_;
+    TurnQueue<Ticket> queue_;   // Guarded by mutex_.
+    std::size_t idle_ = 0;      // Guarded by mutex_. Workers that wait.
+    bool is_watching_ = false;  // Guarded by mutex_.
+    bool stopping_ = false;     // Guarded by mutex_.
     std::mutex join_mutex_;
     std::vector<std::jthread>
-        workers_;  // Guarded by join_mutex_ once constructed. Last: they use all the rest.
+        threads_;  // Guarded by join_mutex_ once constructed. Last: they use all the rest.
 };
 
 }  // namespace sluice

@@ -21,6 +21,10 @@ std::size_t weight_of(const SlotCommand& command) {
         command);
 }
 
+bool is_change(const SlotCommand& command) {
+    return std::holds_alternative<CancelSlot>(command) || std::holds_alternative<MoveSlot>(command);
+}
+
 SlotError overloaded() {
     return {SlotFault::Overloaded, "Too many requests are waiting; try again shortly."};
 }
@@ -63,7 +67,12 @@ SlotService::SlotService(SlotServiceOptions options, SlotServiceWorld world)
                        query(world_.store);
                    }
                    return std::vector<std::monostate>(batch.size());
-               }} {}
+               }} {
+    if (options.workers > 1) {
+        changes_.emplace(CombinerLimits{1, options.queue_max, options.workers},
+                         [this](std::span<Submission> batch) { return run(batch); });
+    }
+}
 
 void SlotService::execute(SlotCommand command, CommandDone done, WhenFull when_full) {
     const SteadyTime now = std::chrono::steady_clock::now();
@@ -79,7 +88,8 @@ void SlotService::execute(SlotCommand command, CommandDone done, WhenFull when_f
     // Whoever waits for room has no deadline either: the stream's own pace is its patience.
     const SteadyTime deadline =
         when_full == WhenFull::WaitForRoom ? SteadyTime::max() : now + options_.patience;
-    commands_.submit({Submission{std::move(command), now}, std::move(complete), deadline, weight, when_full});
+    auto& combiner = changes_ && is_change(command) ? *changes_ : commands_;
+    combiner.submit({Submission{std::move(command), now}, std::move(complete), deadline, weight, when_full});
 }
 
 void SlotService::ask(Query query, UniqueFunction<void(std::optional<SlotError>)> done) {
@@ -92,6 +102,9 @@ void SlotService::ask(Query query, UniqueFunction<void(std::optional<SlotError>)
 
 void SlotService::stop() {
     commands_.stop();
+    if (changes_) {
+        changes_->stop();
+    }
     queries_.stop();
     const std::lock_guard lock{lines_mutex_};
     assigned_lines_.give_account(

@@ -16,7 +16,8 @@ struct SlotServiceOptions {
     std::chrono::milliseconds patience{5000};  // How long a command may wait for its turn.
     std::size_t queries_max = 1024;            // Queries that may wait.
     // How many batches run at once. More than one only for stores that gain by it; commands of one event
-    // that wait at the same time may then run in either order.
+    // that wait at the same time may then run in either order. Cancels and moves then have as many workers of
+    // their own: one that others keep waiting in the store must not keep assignments.
     std::size_t workers = 1;
 };
 
@@ -105,6 +106,7 @@ private:
     LineBudget assigned_lines_;   // Guarded by lines_mutex_.
     LineBudget exhausted_lines_;  // Guarded by lines_mutex_.
     Combiner<Submission, SlotReply> commands_;
+    std::optional<Combiner<Submission, SlotReply>> changes_;  // Empty: they are among the commands.
     Combiner<Query, std::monostate> queries_;
 };
 

@@ -217,14 +217,20 @@ TEST_F(HeldCombiner, DropsARequestPastItsDeadlineBeforeItRuns) {
     EXPECT_THAT(answers_.all(), ElementsAre("0", "expired", "10", "30"));
 }
 
-TEST_F(HeldCombiner, RunsNothingWhenAllHaveExpired) {
+TEST_F(HeldCombiner, AnswersWhatIsLateWhileEveryWorkerIsBusy) {
     hold({});
 
-    combiner_->submit(answers_.until(SteadyTime::min(), answers_.ticket(1)));
-    finish();
+    combiner_->submit(
+        answers_.until(std::chrono::steady_clock::now() + std::chrono::milliseconds{20}, answers_.ticket(1)));
+    combiner_->submit(answers_.ticket(2, 1, WhenFull::WaitForRoom));
+    while (answers_.all().empty()) {
+        std::this_thread::yield();
+    }
 
-    EXPECT_THAT(recorder_.batches(), ElementsAre(ElementsAre(0)));
-    EXPECT_THAT(answers_.all(), ElementsAre("0", "expired"));
+    EXPECT_THAT(answers_.all(), ElementsAre("expired")) << "before its turn";
+    EXPECT_EQ(combiner_->waiting_approx(), 0U);
+    finish();
+    EXPECT_THAT(recorder_.batches(), ElementsAre(ElementsAre(0), ElementsAre(2)));
 }
 
 // The run itself outlasts the deadline. A machine so slow that the ticket expires before its turn tries again
@@ -252,42 +258,41 @@ TEST(Combiner, NeverExpiresARequestThatWasTaken) {
     }
 }
 
-TEST_F(HeldCombiner, ParksWhoWaitsForRoomAndServesInOrder) {
+TEST_F(HeldCombiner, ServesThoseWhoWaitForRoomAndTheOthersInTurns) {
     hold({.batch_max = 2, .queue_max = 2});
-    combiner_->submit(answers_.ticket(1));
-    combiner_->submit(answers_.ticket(2));
-
     for (int request = 3; request <= 7; ++request) {
         combiner_->submit(answers_.ticket(request, 1, WhenFull::WaitForRoom));
     }
 
+    combiner_->submit(answers_.ticket(1));
+    combiner_->submit(answers_.ticket(2));
+
     EXPECT_EQ(combiner_->waiting_approx(), 2U);
     EXPECT_THAT(answers_.all(), IsEmpty());
     finish();
-    EXPECT_THAT(answers_.all(), ElementsAre("0", "10", "20", "30", "40", "50", "60", "70"));
+    EXPECT_THAT(answers_.all(), ElementsAre("0", "30", "40", "10", "20", "50", "60", "70"));
 }
 
-TEST_F(HeldCombiner, GivesThoseWhoWaitForRoomHalfOfTheQueueOnly) {
+TEST_F(HeldCombiner, GivesTheWholeQueueToThoseWhoDoNotWaitForRoom) {
     hold({.batch_max = 1, .queue_max = 4});
-    combiner_->submit(answers_.ticket(1, 2, WhenFull::WaitForRoom));
+    combiner_->submit(answers_.ticket(1, 9, WhenFull::WaitForRoom));
     combiner_->submit(answers_.ticket(2, 1, WhenFull::WaitForRoom));
-    EXPECT_EQ(combiner_->waiting_approx(), 2U);
+    EXPECT_EQ(combiner_->waiting_approx(), 0U);
 
     combiner_->submit(answers_.ticket(3, 2));
-    combiner_->submit(answers_.ticket(4, 1));
+    combiner_->submit(answers_.ticket(4, 2));
+    combiner_->submit(answers_.ticket(5, 1));
     finish();
 
-    EXPECT_THAT(answers_.all(), ElementsAre("overloaded", "0", "10", "30", "20"))
-        << "whoever cannot wait finds the other half free";
+    EXPECT_THAT(answers_.all(), ElementsAre("overloaded", "0", "10", "30", "20", "40"));
 }
 
 TEST_F(HeldCombiner, LetsNobodyOvertakeAmongThoseWhoWaitForRoom) {
     hold({.batch_max = 1, .queue_max = 4});
-    combiner_->submit(answers_.ticket(1, 1, WhenFull::WaitForRoom));
-    combiner_->submit(answers_.ticket(2, 2, WhenFull::WaitForRoom));
 
+    combiner_->submit(answers_.ticket(1, 1, WhenFull::WaitForRoom));
+    combiner_->submit(answers_.ticket(2, 20, WhenFull::WaitForRoom));
     combiner_->submit(answers_.ticket(3, 1, WhenFull::WaitForRoom));
-    EXPECT_EQ(combiner_->waiting_approx(), 1U) << "there was room for the third, but the second came before";
     finish();
 
     EXPECT_THAT(answers_.all(), ElementsAre("0", "10", "20", "30"));
@@ -311,7 +316,7 @@ TEST_F(HeldCombiner, DrainsWhatWaitsAndRefusesTheRestWhenStopped) {
 
     auto all = answers_.all();
     std::erase(all, "overloaded");
-    EXPECT_THAT(all, ElementsAre("stopped", "stopped", "0", "10", "20", "30"));
+    EXPECT_THAT(all, ElementsAre("stopped", "stopped", "0", "30", "10", "20"));
 }
 
 TEST(Combiner, MayBeStoppedTwiceAndFromSeveralThreads) {
@@ -369,6 +374,24 @@ TEST(Combiner, RunsAsManyBatchesAtOnceAsItHasWorkers) {
     }
 
     EXPECT_THAT(answers.all(), testing::UnorderedElementsAre("1", "2"));
+}
+
+// The same with those who wait for room, more of them than the queue has room for.
+TEST(Combiner, WakesEveryIdleWorkerForThoseWhoWaitForRoom) {
+    constexpr int kWorkers = 4;
+    std::barrier all{kWorkers};
+    Answers answers;
+    {
+        Ints combiner{{.batch_max = 1, .queue_max = 1, .workers = kWorkers}, [&](std::span<int> batch) {
+                          all.arrive_and_wait();
+                          return std::vector<int>(batch.begin(), batch.end());
+                      }};
+        for (int request = 0; request < 25 * kWorkers; ++request) {
+            combiner.submit(answers.ticket(request, 1, WhenFull::WaitForRoom));
+        }
+    }
+
+    EXPECT_EQ(answers.all().size(), 100U);
 }
 
 }  // namespace

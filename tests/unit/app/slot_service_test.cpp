@@ -30,14 +30,17 @@ public:
         }
         return SlotOutcome{granted(std::get<AssignSlot>(command).event_id.text())};
     };
-    std::vector<std::size_t> batches;  // Touched by the service's worker; read when the service has stopped.
+    std::vector<std::size_t> batches;  // Touched by the service's workers; read when the service has stopped.
 
     static Granted granted(std::string_view id) {
         return {Slot{event(id), ConfigId{1}, kNoon, kNoon, kNoon}};
     }
 
     std::vector<SlotReply> execute(std::span<const SlotCommand> commands) override {
-        batches.push_back(commands.size());
+        {
+            const std::lock_guard lock{mutex_};
+            batches.push_back(commands.size());
+        }
         std::vector<SlotReply> replies;
         for (const SlotCommand& command : commands) {
             replies.push_back(answer(command));
@@ -61,6 +64,7 @@ public:
     bool available() override { return true; }
 
 private:
+    std::mutex mutex_;
     static SlotError nothing() { return {SlotFault::Unavailable, "Not scripted."}; }
 };
 
@@ -387,6 +391,37 @@ TEST_F(SlotServiceTest, ListsNoAssignmentAboveLevelInfo) {
     EXPECT_TRUE(assigns("x"));
 
     EXPECT_TRUE(log_.lines().empty());
+}
+
+// Both workers stand inside the store; then one goes on, with a cancel and an assignment waiting.
+TEST_F(SlotServiceTest, ABlockedCancelKeepsNoAssignmentWaiting) {
+    Gate cancels;
+    scripted_.answer = [&](const SlotCommand& command) -> SlotReply {
+        if (std::holds_alternative<CancelSlot>(command)) {
+            cancels.pass();
+            return SlotOutcome{ScriptedStore::granted("cancelled")};
+        }
+        const EventId& id = std::get<AssignSlot>(command).event_id;
+        if (id == event("held")) {
+            gate_.pass();
+        }
+        return SlotOutcome{ScriptedStore::granted(id.text())};
+    };
+    start({.workers = 2});
+    for (int i = 0; i < 2; ++i) {
+        service_->execute(assign("held", "a", SlotAsk{kNoon}), [](const SlotReply&) {});
+        gate_.await_arrival();
+    }
+    std::promise<void> assigned;
+    service_->execute(CancelSlot{event("x")}, [](const SlotReply&) {});
+    service_->execute(assign("y", "a", SlotAsk{kNoon}), [&](const SlotReply&) { assigned.set_value(); });
+
+    gate_.let_go();
+
+    EXPECT_EQ(assigned.get_future().wait_for(10s), std::future_status::ready);
+    cancels.let_go();
+    gate_.let_go();
+    service_->stop();
 }
 
 }  // namespace
