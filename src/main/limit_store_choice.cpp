@@ -52,6 +52,7 @@ Result<void, std::string> open_postgres(const Settings& settings, const LimitSto
     constexpr std::size_t kConnections = 5;
     postgres::PoolSettings pool;
     pool.connect.dsn = settings.postgres.dsn;
+    pool.connect.watch = world.postgres.watch;
     pool.min = std::min(settings.postgres.pool_min, kConnections);
     pool.max = kConnections;
     PostgresLimitOptions options;
@@ -59,7 +60,7 @@ Result<void, std::string> open_postgres(const Settings& settings, const LimitSto
     options.observer = &world.servers;
     options.patience = settings.limits.deadline;
     options.key_wait = key_wait(settings.limits.deadline);
-    auto store = open_postgres_limit_store(pool, options, world.log, world.pool_metrics);
+    auto store = open_postgres_limit_store(pool, options, world.log, world.postgres.pool_metrics);
     if (!store) {
         return Failed{store.error()};
     }

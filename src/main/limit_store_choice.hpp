@@ -6,7 +6,7 @@
 
 #include "app/limits/limit_service.hpp"
 #include "app/limits/moment_clock.hpp"
-#include "main/settings.hpp"
+#include "main/slot_store_choice.hpp"
 #include "store/memory/memory_limit_store.hpp"
 #include "store/postgres/connection_pool.hpp"
 
@@ -29,7 +29,7 @@ struct ChosenLimitStore {
 struct LimitStoreWorld {
     Log& log;
     ServerObserver& servers;
-    postgres::PoolMetrics& pool_metrics;
+    const PostgresWorld& postgres;
 };
 
 // Redis if there is one, else PostgreSQL if slots are there, else memory. Fails with one sentence.

@@ -88,6 +88,14 @@ std::string PrometheusMetrics::text(const OutsideFigures& outside) const {
                   static_cast<double>(outside.pool->waiting));
         add_histogram(families, {"sluice_postgres_wait_seconds", "How long callers waited for a connection."},
                       pool_waits_, kNanosecond);
+        add_gauge(families, {"sluice_postgres_timeline", "The newest timeline of the server that was seen."},
+                  static_cast<double>(outside.server.timeline));
+        add_counter(families,
+                    {"sluice_postgres_strays_refused_total", "Connections to an old primary, not used."},
+                    static_cast<double>(outside.server.strays_refused));
+        add_counter(families,
+                    {"sluice_postgres_sessions_ended_total", "Sessions left on the server, ended later."},
+                    static_cast<double>(outside.server.sessions_ended));
     }
     if (outside.store_space) {
         add_gauge(families, {"sluice_store_free_bytes", "Free space on the disk of the embedded store."},

@@ -10,6 +10,7 @@
 #include "main/limit_figures.hpp"
 #include "main/tally.hpp"
 #include "store/postgres/connection_pool.hpp"
+#include "store/postgres/server_watch.hpp"
 
 namespace sluice {
 
@@ -19,6 +20,7 @@ struct OutsideFigures {
     std::uint64_t http_connections = 0;
     std::optional<postgres::PoolFigures> pool{};  // Empty: there is none.
     std::optional<StoreSpace> store_space{};      // Empty: the store is not on a disk of ours.
+    postgres::ServerFigures server{};             // Of the server of that pool.
     std::shared_ptr<const PlanSet> plans{};       // Null: limits are not told.
     std::optional<MemoryLimitFigures> limit_keys{};
 };

@@ -70,7 +70,7 @@ public:
                 return Unexpected{loaded.error()};
             }
         }
-        auto opened = open_slot_store(settings_, {clock_, metrics_, *log_}, metrics_);
+        auto opened = open_slot_store(settings_, {clock_, metrics_, *log_}, {metrics_, watch_});
         if (!opened) {
             return Unexpected{opened.error()};
         }
@@ -104,7 +104,8 @@ private:
                 return Unexpected{loaded.error()};
             }
         }
-        auto chosen = choose_limit_store(settings_, {*log_, limit_servers_, metrics_});
+        const PostgresWorld postgres{metrics_, watch_};
+        auto chosen = choose_limit_store(settings_, {*log_, limit_servers_, postgres});
         if (!chosen) {
             return Unexpected{chosen.error()};
         }
@@ -149,7 +150,8 @@ private:
         // Acquire, with the release of listen(): a request may come before the server is ours.
         const http::Server* server = open_server_.load(std::memory_order_acquire);
         return metrics_.text({log_->lines_dropped(), server == nullptr ? 0 : server->connections_approx(),
-                              pool_figures(), store_.space ? store_.space() : std::nullopt, plans_.current(),
+                              pool_figures(), store_.space ? store_.space() : std::nullopt,
+                              watch_->figures(), plans_.current(),
                               limit_store_.figures ? std::optional{limit_store_.figures()} : std::nullopt});
     }
 
@@ -205,6 +207,7 @@ private:
     SystemClock clock_;
     std::unique_ptr<DaemonLog> log_;
     PrometheusMetrics metrics_;
+    const std::shared_ptr<postgres::ServerWatch> watch_ = std::make_shared<postgres::ServerWatch>(*log_);
     OpenSlotStore store_;
     std::unique_ptr<SlotService> slots_;
     PlanBook plans_;

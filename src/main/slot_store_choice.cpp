@@ -22,9 +22,10 @@ LedgerOptions ledger_options(const Settings& settings) {
 }
 
 Result<OpenSlotStore, std::string> open_postgres(const Settings& settings, LedgerWorld world,
-                                                 postgres::PoolMetrics& pool_metrics) {
+                                                 const PostgresWorld& shared) {
     postgres::PoolSettings pool;
     pool.connect.dsn = settings.postgres.dsn;
+    pool.connect.watch = shared.watch;
     pool.min = settings.postgres.pool_min;
     pool.max = settings.postgres.pool_max;
     PostgresSlotOptions options;
@@ -34,7 +35,7 @@ Result<OpenSlotStore, std::string> open_postgres(const Settings& settings, Ledge
     options.windows_in_chunk = static_cast<std::int32_t>(settings.postgres.windows_in_chunk);
     options.migrate = settings.postgres.migrate;
     options.retention = settings.postgres.retention;
-    auto opened = open_postgres_slot_store(pool, options, world, pool_metrics);
+    auto opened = open_postgres_slot_store(pool, options, world, shared.pool_metrics);
     if (!opened) {
         return Unexpected{opened.error()};
     }
@@ -63,12 +64,12 @@ Result<OpenSlotStore, std::string> open_embedded(const Settings& settings, Ledge
 }  // namespace
 
 Result<OpenSlotStore, std::string> open_slot_store(const Settings& settings, LedgerWorld world,
-                                                   postgres::PoolMetrics& pool_metrics) {
+                                                   const PostgresWorld& shared) {
     switch (settings.store) {
         case StoreKind::Memory:
             return OpenSlotStore{make_slot_ledger(make_memory_slot_tables(), ledger_options(settings), world),
                                  "store memory"};
-        case StoreKind::Postgres: return open_postgres(settings, world, pool_metrics);
+        case StoreKind::Postgres: return open_postgres(settings, world, shared);
         case StoreKind::Embedded: break;
     }
     return open_embedded(settings, world);

@@ -7,8 +7,15 @@
 #include "app/slots/slot_ledger.hpp"
 #include "main/settings.hpp"
 #include "store/postgres/connection_pool.hpp"
+#include "store/postgres/server_watch.hpp"
 
 namespace sluice {
+
+// What all connections to PostgreSQL share. It outlives the stores.
+struct PostgresWorld {
+    postgres::PoolMetrics& pool_metrics;
+    std::shared_ptr<postgres::ServerWatch> watch;
+};
 
 // The store that the settings name, opened.
 struct OpenSlotStore {
@@ -21,6 +28,6 @@ struct OpenSlotStore {
 
 // Fails with one sentence. Everything passed outlives the store.
 Result<OpenSlotStore, std::string> open_slot_store(const Settings& settings, LedgerWorld world,
-                                                   postgres::PoolMetrics& pool_metrics);
+                                                   const PostgresWorld& shared);
 
 }  // namespace sluice

@@ -51,6 +51,10 @@ TEST_F(PostgresConnection, SetsUpItsSession) {
     EXPECT_EQ(ask(*connection, "show lock_timeout"), "20s");
     EXPECT_EQ(ask(*connection, "show idle_in_transaction_session_timeout"), "1min");
     EXPECT_EQ(ask(*connection, "show timezone"), "UTC");
+    EXPECT_EQ(ask(*connection, "show tcp_keepalives_idle"), "10");
+    EXPECT_EQ(ask(*connection, "show tcp_keepalives_interval"), "5");
+    EXPECT_EQ(ask(*connection, "show tcp_keepalives_count"), "3");
+    EXPECT_EQ(ask(*connection, "show tcp_user_timeout"), "31000");
     EXPECT_GE(connection->server_version(), 150000);
 }
 

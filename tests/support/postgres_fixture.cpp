@@ -1,16 +1,18 @@
 #include "support/postgres_fixture.hpp"
 
-#include <array>
 #include <atomic>
 #include <chrono>
-#include <cstdio>
 #include <cstdlib>
 #include <filesystem>
 #include <stdexcept>
 
+#include <arpa/inet.h>
+#include <netinet/in.h>
+#include <sys/socket.h>
 #include <unistd.h>
 
 #include "store/postgres/slot_schema.hpp"
+#include "support/cut_network.hpp"
 
 namespace sluice::test {
 namespace {
@@ -27,22 +29,20 @@ std::string with_database(const std::string& dsn, const std::string& database) {
     return dsn.substr(0, dsn.rfind('/') + 1) + database;
 }
 
-// Runs tools/services on the servers that `state` remembers, and returns what it prints.
-std::string services(const std::string& state, const std::string& words) {
-    const std::string command = "SLUICE_SERVICES='" + state + "' '" + SLUICE_SERVICES_TOOL + "' " + words;
-    FILE* output = ::popen(command.c_str(), "r");  // NOLINT(cert-env33-c): the project's own script.
-    if (output == nullptr) {
-        throw std::runtime_error{"cannot run " + command};
+// A port that nobody listens on at the moment.
+std::uint16_t free_port() {
+    const int file = ::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+    sockaddr_in address{};
+    address.sin_family = AF_INET;
+    address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+    socklen_t size = sizeof address;
+    const bool found = ::bind(file, reinterpret_cast<const sockaddr*>(&address), size) == 0 &&
+                       ::getsockname(file, reinterpret_cast<sockaddr*>(&address), &size) == 0;
+    ::close(file);
+    if (!found) {
+        throw std::runtime_error{"no port is free"};
     }
-    std::string text;
-    std::array<char, 256> part{};
-    while (::fgets(part.data(), static_cast<int>(part.size()), output) != nullptr) {
-        text += part.data();
-    }
-    if (::pclose(output) != 0) {
-        throw std::runtime_error{"failed: " + command};
-    }
-    return text;
+    return ntohs(address.sin_port);
 }
 
 // A clock that tests may set: the server's own while the sequence stands at its beginning. A
@@ -175,21 +175,61 @@ FreshDatabase::~FreshDatabase() {
     }
 }
 
-OwnServer::OwnServer() {
+OwnServer::OwnServer(Place place) : place_{std::move(place)} {
+    make_state();
+    services("up postgres");
+    remember_address();
+    if (!place_.address.empty()) {
+        shell("echo 'host all all all trust' >>" + folder_ + "/data/pg_hba.conf");
+        ask(*connect(local_dsn()), "select pg_reload_conf()");
+    }
+}
+
+OwnServer::OwnServer(const OwnServer& primary, StandbyOf /*tag*/) : place_{primary.place_} {
+    make_state();
+    const auto port = std::to_string(free_port());
+    folder_ = shell("mktemp -d /tmp/sluice-postgres.XXXXXX");
+    folder_.pop_back();
+    shell("echo '" + folder_ + " " + port + "' >" + state_ + "/postgres; chown postgres: " + folder_);
+    shell("cd " + folder_ + " && setpriv --reuid=postgres --regid=postgres --init-groups" +
+          " /usr/lib/postgresql/15/bin/pg_basebackup -h " + primary.folder_ + " -p " +
+          std::to_string(port_of(primary.dsn_)) + " -U postgres -D data -R -X stream -c fast --no-sync");
+    services("revive postgres");
+    remember_address();
+}
+
+void OwnServer::make_state() {
     std::string state = (std::filesystem::temp_directory_path() / "sluice-own-server-XXXXXX").string();
     if (::mkdtemp(state.data()) == nullptr) {
         throw std::runtime_error{"cannot make a folder for a server"};
     }
     state_ = state;
-    services(state_, "up postgres");
-    const auto line = services(state_, "env postgres");
-    dsn_ = line.substr(line.find('=') + 1);
+}
+
+void OwnServer::remember_address() {
+    dsn_ = services("env postgres");
+    dsn_ = dsn_.substr(dsn_.find('=') + 1);
     dsn_.erase(dsn_.find_last_not_of('\n') + 1);
+    folder_ = shell("cut -d' ' -f1 " + state_ + "/postgres");
+    folder_.pop_back();
+    if (!place_.address.empty()) {
+        dsn_ = "postgres://postgres@" + place_.address + ":" + std::to_string(port_of(dsn_)) + "/postgres";
+    }
+}
+
+std::string OwnServer::services(const std::string& words) const {
+    const std::string options = place_.address.empty() ? "" : " -c listen_addresses=0.0.0.0";
+    return shell("SLUICE_SERVICES='" + state_ + "' SLUICE_SERVICES_POSTGRES='" + place_.options + options +
+                 "' " + place_.prefix + "'" + SLUICE_SERVICES_TOOL + "' " + words);
+}
+
+std::string OwnServer::local_dsn() const {
+    return "postgres://postgres@/postgres?host=" + folder_ + "&port=" + std::to_string(port_of(dsn_));
 }
 
 OwnServer::~OwnServer() {
     try {
-        services(state_, "down postgres");
+        services("down postgres");
     } catch (const std::exception& problem) {
         ADD_FAILURE() << problem.what();
     }
@@ -197,9 +237,9 @@ OwnServer::~OwnServer() {
     std::filesystem::remove_all(state_, ignored);
 }
 
-void OwnServer::kill() { services(state_, "kill postgres"); }
+void OwnServer::kill() { services("kill postgres"); }
 
-void OwnServer::revive() { services(state_, "revive postgres"); }
+void OwnServer::revive() { services("revive postgres"); }
 
 void PostgresTest::SetUp() {
     if (!postgres_address().empty()) {

@@ -67,19 +67,39 @@ private:
 // A PostgreSQL server that only this test uses, so that it may be killed and started again.
 class OwnServer {
 public:
-    OwnServer();
+    // Where it runs, if not simply on this machine.
+    struct Place {
+        std::string prefix{};   // Before every command that starts it: see CutNetwork::at_server().
+        std::string address{};  // Where it then listens.
+        std::string options{};  // "-c name=value ..."
+    };
+    OwnServer() : OwnServer{Place{}} {}
+    explicit OwnServer(Place place);
     ~OwnServer();
     OwnServer(const OwnServer&) = delete;
     OwnServer& operator=(const OwnServer&) = delete;
 
+    // A standby of the other, which streams from it.
+    enum class StandbyOf { It };
+    OwnServer(const OwnServer& primary, StandbyOf tag);
+
     [[nodiscard]] const std::string& dsn() const { return dsn_; }
+    // Through its socket in the file system, whatever becomes of the network.
+    [[nodiscard]] std::string local_dsn() const;
     // With SIGKILL; the data stays.
     void kill();
     // Starts it again, on the same port and data.
     void revive();
 
 private:
+    void make_state();
+    void remember_address();
+    // Runs tools/services on this server, and gives what it prints.
+    std::string services(const std::string& words) const;
+
+    const Place place_;
     std::string state_;
+    std::string folder_;
     std::string dsn_;
 };
 

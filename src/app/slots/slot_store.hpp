@@ -2,6 +2,7 @@
 
 #include <span>
 #include <string>
+#include <string_view>
 #include <variant>
 #include <vector>
 
@@ -132,6 +133,8 @@ public:
     [[nodiscard]] virtual bool available() = 0;
     // True while new slots are refused because the disk is nearly full.
     [[nodiscard]] virtual bool full() { return false; }
+    // One word for what operators should look at although slots can be assigned; empty: nothing.
+    [[nodiscard]] virtual std::string_view concern() { return {}; }
 };
 
 }  // namespace sluice

@@ -104,19 +104,28 @@ Response health_live(const ServerWorld& /*world*/, const Request& /*request*/) {
 }
 
 Answer health_ready(const ServerWorld& world, const Request& /*request*/) {
-    // What is wrong with slots; empty when nothing is.
-    const auto query = [](SlotStore& store) -> Result<std::string_view, SlotError> {
-        const bool available = store.available();
-        return std::string_view{store.full() ? "store_full" : available ? "" : "unavailable"};
+    // What is wrong with slots, empty when nothing is, and whether they can be assigned nevertheless.
+    struct Standing {
+        bool ready;
+        std::string trouble;
     };
-    const auto slots_trouble = co_await ask(world.slots, query);
-    if (slots_trouble && slots_trouble->empty()) {
-        const std::string_view trouble = limits_trouble(world);
-        co_return answer_json(trouble.empty() ? R"({"status":"ok","slots":"ok","limits":"ok"})"
-                                              : R"({"status":"degraded","slots":"ok","limits":")" +
-                                                    std::string{trouble} + R"("})");
+    const auto query = [](SlotStore& store) -> Result<Standing, SlotError> {
+        const bool available = store.available();
+        if (store.full()) {
+            return Standing{false, "store_full"};
+        }
+        return available ? Standing{true, std::string{store.concern()}} : Standing{false, "unavailable"};
+    };
+    const auto slots = co_await ask(world.slots, query);
+    if (slots && slots->ready) {
+        const std::string_view limits = limits_trouble(world);
+        const auto word = [](std::string_view trouble) { return trouble.empty() ? "ok" : trouble; };
+        co_return answer_json(R"({"status":")" +
+                              std::string{slots->trouble.empty() && limits.empty() ? "ok" : "degraded"} +
+                              R"(","slots":")" + std::string{word(slots->trouble)} + R"(","limits":")" +
+                              std::string{word(limits)} + R"("})");
     }
-    const std::string_view named = slots_trouble ? *slots_trouble : "unavailable";
+    const std::string_view named = slots ? std::string_view{slots->trouble} : "unavailable";
     co_return Response{503, "application/json",
                        R"({"status":"down","slots":")" + std::string{named} + R"("})", "Retry-After: 1\r\n"};
 }

@@ -1,5 +1,7 @@
 #include <algorithm>
 #include <memory>
+#include <utility>
+#include <vector>
 
 #include <libpq-fe.h>
 
@@ -9,6 +11,15 @@ namespace sluice::postgres {
 namespace {
 
 using std::chrono::milliseconds;
+
+// A peer that is gone without a word is noticed within about 25 s of idleness, or by the data it fails to
+// acknowledge.
+struct Keepalive {
+    const char* idle;
+    const char* interval;
+    const char* count;
+};
+constexpr Keepalive kKeepalive{"10", "5", "3"};
 
 struct FreeOptions {
     void operator()(PQconninfoOption* options) const { PQconninfoFree(options); }
@@ -32,21 +43,53 @@ bool misread(const ConnectWords& words) {
            port.find_first_not_of("0123456789,") != std::string::npos;
 }
 
-std::string option(const char* name, milliseconds value) {
-    return std::string{" -c "} + name + "=" + std::to_string(value.count());
+using SessionWords = std::vector<std::pair<std::string, std::string>>;
+
+// What a session is set to. Statements are planned once, and by index: see sluice.assign_slot. A client that
+// is gone without a word is noticed by the server as the server is by the client, below.
+SessionWords session_words(const ConnectSettings& settings) {
+    const auto ms = [](milliseconds time) { return std::to_string(time.count()); };
+    return {{"default_transaction_isolation", "read committed"},
+            {"client_min_messages", "warning"},
+            {"TimeZone", "UTC"},
+            {"DateStyle", "ISO"},
+            {"plan_cache_mode", "force_generic_plan"},
+            {"enable_seqscan", "off"},
+            {"jit", "off"},
+            {"array_nulls", "on"},
+            {"statement_timeout", ms(settings.statement_timeout)},
+            {"lock_timeout", ms(settings.lock_timeout)},
+            {"idle_in_transaction_session_timeout", ms(settings.idle_in_transaction_timeout)},
+            {"tcp_keepalives_idle", kKeepalive.idle},
+            {"tcp_keepalives_interval", kKeepalive.interval},
+            {"tcp_keepalives_count", kKeepalive.count},
+            {"tcp_user_timeout", ms(settings.statement_timeout + settings.silence_margin)},
+            {kSessionMark, "on"}};
 }
 
-// The options of the session. The dsn's own come first: of two with one name the later counts, and the
-// client's waiting is built on these time-outs. Statements are planned once, and by index: see
-// sluice.assign_slot.
+// The dsn's own options come first: of two with one name the later counts, and the client's waiting is built
+// on these time-outs.
 std::string session_options(const ConnectSettings& settings, const std::string& of_dsn) {
-    return of_dsn + " -c default_transaction_isolation=read\\ committed -c client_min_messages=warning" +
-           " -c TimeZone=UTC -c DateStyle=ISO -c plan_cache_mode=force_generic_plan" +
-           " -c enable_seqscan=off -c jit=off -c array_nulls=on" +
-           option("statement_timeout", settings.statement_timeout) +
-           option("lock_timeout", settings.lock_timeout) +
-           option("idle_in_transaction_session_timeout", settings.idle_in_transaction_timeout) + " " +
-           settings.session_options;
+    std::string options = of_dsn;
+    for (const auto& [name, value] : session_words(settings)) {
+        options += " -c " + name + "=";
+        for (const char letter : value) {
+            options += letter == ' ' ? "\\ " : std::string{letter};
+        }
+    }
+    return options;
+}
+
+std::vector<std::string> split(std::string_view list) {
+    std::vector<std::string> parts;
+    for (;;) {
+        const auto comma = std::min(list.find(','), list.size());
+        parts.emplace_back(list.substr(0, comma));
+        if (comma == list.size()) {
+            return parts;
+        }
+        list.remove_prefix(comma + 1);
+    }
 }
 
 std::string whole_seconds(milliseconds time) {
@@ -74,17 +117,50 @@ Result<ConnectWords, Failure> connect_words(const ConnectSettings& settings) {
     }
     words.emplace("application_name", "sluice");
     words.emplace("target_session_attrs", "read-write");
-    // A peer that is gone without a word is noticed within about 25 s of idleness, or by the data it fails to
-    // acknowledge.
-    words.emplace("keepalives_idle", "10");
-    words.emplace("keepalives_interval", "5");
-    words.emplace("keepalives_count", "3");
+    words.emplace("keepalives_idle", kKeepalive.idle);
+    words.emplace("keepalives_interval", kKeepalive.interval);
+    words.emplace("keepalives_count", kKeepalive.count);
     words.emplace("tcp_user_timeout",
                   std::to_string((settings.statement_timeout + settings.silence_margin).count()));
     words["client_encoding"] = "UTF8";
     words["connect_timeout"] = whole_seconds(settings.connect_timeout);
     words["options"] = session_options(settings, words["options"]);
     return words;
+}
+
+std::string session_script(const ConnectSettings& settings) {
+    std::string script;
+    for (const auto& [name, value] : session_words(settings)) {
+        script += "select set_config('" + name + "', '" + value + "', false);";
+    }
+    return script;
+}
+
+bool leave_out_host(ConnectWords& words, std::string_view host, std::string_view port) {
+    auto hosts = split(words["host"]);
+    auto ports = split(words["port"]);
+    auto addresses = split(words["hostaddr"]);
+    if (hosts.size() < 2) {
+        return false;
+    }
+    for (std::size_t i = 0; i < hosts.size(); ++i) {
+        const std::string& its_port = ports.size() == 1 ? ports.front() : ports[i];
+        if (hosts[i] != host || (!its_port.empty() && its_port != port)) {
+            continue;
+        }
+        for (auto& [key, parts] : {std::pair{"host", &hosts}, {"port", &ports}, {"hostaddr", &addresses}}) {
+            if (parts->size() > 1) {
+                parts->erase(parts->begin() + static_cast<std::ptrdiff_t>(i));
+            }
+            std::string joined = parts->front();
+            for (std::size_t part = 1; part < parts->size(); ++part) {
+                joined += "," + (*parts)[part];
+            }
+            words[key] = joined;
+        }
+        return true;
+    }
+    return false;
 }
 
 }  // namespace sluice::postgres

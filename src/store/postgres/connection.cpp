@@ -1,21 +1,50 @@
 #include "store/postgres/connection.hpp"
 
+#include <algorithm>
 #include <cassert>
 #include <unordered_set>
 #include <utility>
 
 #include "store/postgres/connect_words_internal.hpp"
 #include "store/postgres/pipeline_internal.hpp"
+#include "store/postgres/server_watch.hpp"
 #include "store/postgres/wire_internal.hpp"
 
 namespace sluice::postgres {
+namespace {
+
+// Plain scripts: a pooler may not know what is prepared.
+constexpr const char* kGreeting =
+    "select pg_backend_pid(), (select (extract(epoch from a.backend_start) * 1000000)::bigint"
+    " from pg_stat_activity a where a.pid = pg_backend_pid()),"
+    " coalesce(current_setting('sluice.session', true), '') = 'on', current_setting('server_encoding')";
+// The timeline that is written to now: that of the control file is the old one until a checkpoint has ended.
+constexpr const char* kLife =
+    "select system_identifier,"
+    " ('x' || substr(pg_walfile_name(pg_current_wal_lsn()), 1, 8))::bit(32)::bigint"
+    " from pg_control_system() where not pg_is_in_recovery()";
+constexpr Statement kEndSessions{
+    "end_sessions",
+    "select pg_terminate_backend(a.pid) from unnest($1::bigint[], $2::bigint[]) as s (pid, began)"
+    " join pg_stat_activity a on a.pid = s.pid"
+    " and (extract(epoch from a.backend_start) * 1000000)::bigint = s.began"};
+
+Failure outlived() {
+    return {"08006", "a newer primary is in force than the one this connection is with", true, true};
+}
+
+}  // namespace
 
 struct Connection::Session {
-    Session(PGconn* connection, std::chrono::milliseconds silence_max) : wire{connection, silence_max} {}
+    Session(PGconn* connection, const ConnectSettings& settings)
+        : wire{connection, settings.statement_timeout + settings.silence_margin}, watch{settings.watch} {}
+
+    [[nodiscard]] bool is_outlived() const { return watch && timeline != 0 && watch->outlived(timeline); }
 
     std::vector<Pipeline::Outcome> trip(Pipeline::Syncs syncs);
     std::optional<Failure> send_script(const std::string& sql);
     Result<Rows, Failure> read_script();
+    void give_up();
     // Sees what a failure says about the session.
     void note(const Failure& failure);
 
@@ -23,10 +52,19 @@ struct Connection::Session {
     std::unordered_set<std::string> prepared;
     std::vector<Queued> queued;
     bool read_only = false;
+    const std::shared_ptr<ServerWatch> watch;
+    SessionKey key;
+    std::int64_t timeline = 0;  // 0: not known.
 };
 
 std::vector<Pipeline::Outcome> Connection::Session::trip(Pipeline::Syncs syncs) {
+    if (is_outlived()) {
+        wire.close();
+    }
     auto outcomes = Pipeline{wire, prepared, std::exchange(queued, {})}.run(syncs);
+    if (is_outlived() && wire.open()) {  // What the old primary has said meanwhile does not count.
+        std::ranges::for_each(outcomes, [](auto& outcome) { outcome = {std::nullopt, outlived()}; });
+    }
     for (const auto& outcome : outcomes) {
         if (outcome.failure) {
             note(*outcome.failure);
@@ -37,10 +75,17 @@ std::vector<Pipeline::Outcome> Connection::Session::trip(Pipeline::Syncs syncs) 
 
 void Connection::Session::note(const Failure& failure) {
     if (failure.connection_lost) {
-        wire.close();
+        give_up();
     }
     // A primary that became a standby, or was told to take no writes: another host may take them.
     read_only = read_only || failure.sqlstate == "25006";
+}
+
+void Connection::Session::give_up() {
+    wire.close();
+    if (watch) {
+        watch->abandon(std::exchange(key, {}));
+    }
 }
 
 std::optional<Failure> Connection::Session::send_script(const std::string& sql) {
@@ -86,14 +131,11 @@ Result<Rows, Failure> Connection::Session::read_script() {
     return failure ? Result<Rows, Failure>{Unexpected{*failure}} : Result<Rows, Failure>{std::move(rows)};
 }
 
-Result<std::unique_ptr<Connection>, Failure> Connection::open(const ConnectSettings& settings) {
-    const auto words = connect_words(settings);
-    if (!words) {
-        return Unexpected{words.error()};
-    }
+Result<std::unique_ptr<Connection>, Failure> Connection::dial(const ConnectSettings& settings,
+                                                              const ConnectWords& words) {
     std::vector<const char*> keys;
     std::vector<const char*> values;
-    for (const auto& [key, value] : *words) {
+    for (const auto& [key, value] : words) {
         keys.push_back(key.c_str());
         values.push_back(value.c_str());
     }
@@ -106,8 +148,114 @@ Result<std::unique_ptr<Connection>, Failure> Connection::open(const ConnectSetti
         PQfinish(connection);
         return Unexpected{std::move(failure)};
     }
-    const auto silence_max = settings.statement_timeout + settings.silence_margin;
-    return std::unique_ptr<Connection>{new Connection{std::make_unique<Session>(connection, silence_max)}};
+    return std::unique_ptr<Connection>{new Connection{std::make_unique<Session>(connection, settings)}};
+}
+
+Result<std::unique_ptr<Connection>, Failure> Connection::open(const ConnectSettings& settings) {
+    auto words = connect_words(settings);
+    if (!words) {
+        return Unexpected{words.error()};
+    }
+    std::string passed_over;
+    while (true) {
+        auto dialled = dial(settings, *words);
+        if (!dialled) {
+            Failure failure = std::move(dialled).error();
+            failure.message = passed_over + failure.message;
+            return Unexpected{std::move(failure)};
+        }
+        const PGconn* reached = (*dialled)->session_->wire.connection();
+        const std::string host = PQhost(reached);
+        const std::string port = PQport(reached);
+        const auto greeted = (*dialled)->greet(settings, *words, host + ":" + port);
+        if (greeted) {
+            (*dialled)->end_abandoned();
+            return dialled;
+        }
+        if (greeted.error().sqlstate != kStrayServer || !leave_out_host(*words, host, port)) {
+            return Unexpected{greeted.error()};
+        }
+        passed_over += greeted.error().message + "; ";
+    }
+}
+
+Result<void, Failure> Connection::greet(const ConnectSettings& settings, const ConnectWords& words,
+                                        const std::string& address) {
+    const auto said = run_script(kGreeting);
+    if (!said) {
+        return Unexpected{said.error()};
+    }
+    session_->key = {said->number(0, 0).value_or(0), said->number(0, 1).value_or(0)};
+    if (said->text(0, 3) != "UTF8") {
+        return Unexpected{Failure{kUnfitServer,
+                                  "the database is encoded in " + std::string{said->text(0, 3)} +
+                                      ", which cannot hold every id: Sluice needs one in UTF8",
+                                  true, false}};
+    }
+    if (!said->boolean(0, 2).value_or(false)) {
+        if (auto pooled = set_up_behind_pooler(settings, words); !pooled) {
+            return pooled;
+        }
+    }
+    return session_->watch ? admit(address) : Result<void, Failure>{};
+}
+
+Result<void, Failure> Connection::set_up_behind_pooler(const ConnectSettings& settings,
+                                                       const ConnectWords& words) {
+    // In session mode no other connection can have this one's session. In other modes it is the one that the
+    // pooler has used last, so it is the next to be handed out.
+    auto other = dial(settings, words);
+    if (!other) {
+        return Unexpected{std::move(other).error()};
+    }
+    const auto said = (*other)->run_script(kGreeting);
+    if (!said) {
+        return Unexpected{said.error()};
+    }
+    if (said->number(0, 0) == session_->key.pid && said->number(0, 1) == session_->key.began_us) {
+        return Unexpected{Failure{kUnfitServer, kNeedsSessionMode, true, false}};
+    }
+    const auto set = run_script(session_script(settings));
+    return set ? Result<void, Failure>{} : Unexpected{set.error()};
+}
+
+Result<void, Failure> Connection::admit(const std::string& address) {
+    const auto life = run_script(kLife);
+    if (!life && life.error().connection_lost) {
+        return Unexpected{life.error()};
+    }
+    if (!life) {
+        session_->watch->admit_unknown(address, life.error());
+        return {};
+    }
+    if (life->empty()) {
+        return {};  // A standby, which the address allows: nothing can be written there.
+    }
+    const ServerLife told{std::string{life->text(0, 0)}, life->number(0, 1).value_or(0)};
+    if (auto admitted = session_->watch->admit(address, told); !admitted) {
+        return admitted;
+    }
+    session_->timeline = told.timeline;
+    return {};
+}
+
+void Connection::end_abandoned() {
+    const auto left = session_->watch ? session_->watch->take_abandoned() : std::vector<SessionKey>{};
+    if (left.empty()) {
+        return;
+    }
+    ArrayText pids;
+    ArrayText began;
+    for (const SessionKey& session : left) {
+        pids.add(session.pid);
+        began.add(session.began_us);
+    }
+    const auto ended = run(kEndSessions, Parameters{}.add(pids).add(began));
+    if (ended) {
+        session_->watch->ended(ended->size());
+    } else {
+        std::ranges::for_each(left, [this](const SessionKey& one) { session_->watch->abandon(one); });
+    }
 }
 
 Connection::Connection(std::unique_ptr<Session> session) : session_{std::move(session)} {}
@@ -171,9 +319,13 @@ Result<std::vector<Notification>, Failure> Connection::wait(std::chrono::millise
 
 void Connection::wake() { session_->wire.wake(); }
 
-bool Connection::usable() const { return session_->wire.open() && !session_->read_only; }
+bool Connection::usable() const {
+    return session_->wire.open() && !session_->read_only && !session_->is_outlived();
+}
 
 bool Connection::alive() { return usable() && !session_->wire.check(); }
+
+void Connection::abandon() { session_->give_up(); }
 
 bool Connection::reset() {
     session_->queued.clear();

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <chrono>
+#include <map>
 #include <memory>
 #include <string>
 #include <vector>
@@ -11,6 +12,11 @@
 #include "store/postgres/rows.hpp"
 
 namespace sluice::postgres {
+
+class ServerWatch;
+
+// libpq's connection parameters by keyword.
+using ConnectWords = std::map<std::string, std::string>;
 
 // A statement, prepared on its first use on each connection. One name always stands for the same text.
 // REQUIRES: both live as long as the connections that run it.
@@ -32,8 +38,8 @@ struct ConnectSettings {
     // A server that stays silent for longer than the statement time-out by this much is given up: it is
     // frozen, its network is gone, or it commits and waits for a standby, which no server time-out ends.
     std::chrono::milliseconds silence_margin = std::chrono::seconds{1};
-    // Further options of the session: "-c name=value -c ...".
-    std::string session_options;
+    // What is known about the server; shared by all who connect to it. Without one nothing is watched.
+    std::shared_ptr<ServerWatch> watch{};
 };
 
 // What another session said with NOTIFY.
@@ -48,7 +54,9 @@ struct Notification {
 class Connection {
 public:
     // Blocks for at most connect_timeout for each host and address (and for the resolver). A dsn that cannot
-    // be understood fails with "08001" and is not quoted: what is misplaced in it may be the password.
+    // be understood fails with "08001" and is not quoted: what is misplaced in it may be the password. A host
+    // that the watch refuses is passed over. Sessions that the watch knows to be left behind are ended.
+    // Behind a pooler the session is set up again, and refused unless it is a session of its own.
     static Result<std::unique_ptr<Connection>, Failure> open(const ConnectSettings& settings);
 
     ~Connection();
@@ -91,7 +99,7 @@ public:
     // Thread safety: any thread.
     void wake();
 
-    // False once the connection is lost, or its server has become read-only.
+    // False once the connection is lost, its server has become read-only, or a newer primary is in force.
     [[nodiscard]] bool usable() const;
 
     // Sees, without a round trip, whether the server has closed the connection in the meantime.
@@ -100,6 +108,10 @@ public:
     // Forgets what is queued and rolls back an open transaction, in one round trip if there is one. False
     // when the connection is of no further use.
     bool reset();
+
+    // Closes the connection without a word to the server, which may be silent; the watch remembers to end the
+    // session.
+    void abandon();
 
     // True between BEGIN and COMMIT or ROLLBACK, also when the transaction has failed.
     [[nodiscard]] bool in_transaction() const;
@@ -110,6 +122,16 @@ public:
 private:
     struct Session;
     explicit Connection(std::unique_ptr<Session> session);
+
+    // libpq's part of open().
+    static Result<std::unique_ptr<Connection>, Failure> dial(const ConnectSettings& settings,
+                                                             const ConnectWords& words);
+    // Sees whether the server may be used and what is in force, and sets up what is not.
+    Result<void, Failure> greet(const ConnectSettings& settings, const ConnectWords& words,
+                                const std::string& address);
+    Result<void, Failure> set_up_behind_pooler(const ConnectSettings& settings, const ConnectWords& words);
+    Result<void, Failure> admit(const std::string& address);
+    void end_abandoned();
 
     std::unique_ptr<Session> session_;
 };

@@ -5,6 +5,9 @@
 #include <random>
 #include <string>
 #include <utility>
+#include <vector>
+
+#include "store/postgres/server_watch.hpp"
 
 namespace sluice::postgres {
 namespace {
@@ -22,6 +25,13 @@ std::string in_milliseconds(std::chrono::steady_clock::duration time) {
 }
 
 }  // namespace
+
+PoolSettings watched(PoolSettings settings, Log& log) {
+    if (!settings.connect.watch) {
+        settings.connect.watch = std::make_shared<ServerWatch>(log);
+    }
+    return settings;
+}
 
 Lease::Lease(ConnectionPool& pool, std::unique_ptr<Connection> connection)
     : pool_{&pool}, connection_{std::move(connection)} {}
@@ -106,7 +116,7 @@ void ConnectionPool::report(Clock::duration waited) const {
 
 void ConnectionPool::give_back(std::unique_ptr<Connection> connection) {
     if (!connection->reset()) {
-        connection.reset();  // Closed before the lock is taken: it may send a last word.
+        connection.reset();  // Closed before the lock is taken.
     }
     std::deque<Idle> suspects;
     const std::lock_guard lock{mutex_};
@@ -125,7 +135,11 @@ std::deque<ConnectionPool::Idle> ConnectionPool::lost_one() {
     disturbed_.notify_one();
     // A server that is frozen, or behind a dead network, closes nothing. Each idle connection would cost
     // somebody a whole time-out to find that out.
-    return Clock::now() - answered_at_ > kLately ? std::exchange(idle_, {}) : std::deque<Idle>{};
+    auto suspects = Clock::now() - answered_at_ > kLately ? std::exchange(idle_, {}) : std::deque<Idle>{};
+    for (const Idle& suspect : suspects) {
+        suspect.connection->abandon();
+    }
+    return suspects;
 }
 
 bool ConnectionPool::ready() const {
@@ -140,6 +154,7 @@ PoolFigures ConnectionPool::figures() const {
 
 void ConnectionPool::tend(const std::stop_token& stop) {
     while (!stop.stop_requested()) {
+        sort_out();
         switch (await_task(stop)) {
             case Task::Open: open_one(); break;
             case Task::Close: close_oldest(); break;
@@ -159,7 +174,7 @@ ConnectionPool::Task ConnectionPool::next_task(Clock::time_point now) const {
     // While the server is away nobody waits: the pool alone finds out when it is back.
     const bool away = unreachable_ && open_count() == 0;
     const bool wanted = open_count() < settings_.min || waiting_ > idle_.size() || away;
-    if (wanted && open_count() < settings_.max && now >= retry_at_) {
+    if (wanted && may_open() && now >= retry_at_) {
         return Task::Open;
     }
     if (idle_.empty()) {
@@ -184,6 +199,25 @@ ConnectionPool::Clock::time_point ConnectionPool::next_time() const {
         next = std::min(next, idle_.front().since + settings_.idle_max);
     }
     return next;
+}
+
+bool ConnectionPool::may_open() const {
+    // Sessions that were left on the server count, until the next connection has ended them.
+    const auto& watch = settings_.connect.watch;
+    const std::size_t left = watch ? watch->abandoned() : 0;
+    return open_count() == 0 || open_count() + left < settings_.max;
+}
+
+void ConnectionPool::sort_out() {
+    std::vector<std::unique_ptr<Connection>> useless;  // Closed without the lock.
+    const std::lock_guard lock{mutex_};
+    std::erase_if(idle_, [&](Idle& idle) {
+        if (idle.connection->usable()) {
+            return false;
+        }
+        useless.push_back(std::move(idle.connection));
+        return true;
+    });
 }
 
 void ConnectionPool::open_one() {

@@ -23,6 +23,9 @@ struct PoolSettings {
     std::chrono::milliseconds idle_max = std::chrono::minutes{1};
 };
 
+// The same settings, with a watch of the server if they have none yet.
+PoolSettings watched(PoolSettings settings, Log& log);
+
 // A pool's connections and callers, at the moment of asking.
 struct PoolFigures {
     std::size_t in_use = 0;
@@ -108,6 +111,8 @@ private:
     Clock::time_point next_time() const;                               // With mutex_ held.
     std::size_t open_count() const { return idle_.size() + in_use_; }  // With mutex_ held.
     bool above_min() const { return open_count() > settings_.min; }    // With mutex_ held.
+    bool may_open() const;                                             // With mutex_ held.
+    void sort_out();  // Closes what is idle and of no further use.
     void open_one();
     void close_oldest();
     void probe();

@@ -20,4 +20,9 @@ bool Failure::retryable() const {
     return std::find(kPassing.begin(), kPassing.end(), sqlstate) != kPassing.end();
 }
 
+std::string cannot_connect(const Failure& failure) {
+    return failure.sqlstate.starts_with("SL") ? failure.message
+                                              : "PostgreSQL cannot be reached: " + failure.message;
+}
+
 }  // namespace sluice::postgres

@@ -33,6 +33,18 @@ struct Failure {
     [[nodiscard]] std::string described() const { return message + " (" + sqlstate + ")"; }
 };
 
+// Codes of our own for a server that is there and must not be used: one on an older timeline or of another
+// system, and one that is set up in a way that we cannot work with. Their messages are whole sentences.
+inline constexpr const char* kStrayServer = "SLOLD";
+inline constexpr const char* kUnfitServer = "SLFIT";
+
+inline constexpr const char* kNeedsSessionMode =
+    "PostgreSQL is reached through a pooler that hands its sessions around, as PgBouncer does in transaction "
+    "and statement mode: Sluice needs one in session mode (pool_mode = session), or none";
+
+// One sentence for those who could not connect.
+std::string cannot_connect(const Failure& failure);
+
 // Who tells the log of failures that callers see as "unavailable".
 inline constexpr const char* kStoreComponent = "PostgresSlotStore";
 

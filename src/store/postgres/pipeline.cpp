@@ -172,6 +172,9 @@ void Pipeline::take_failure(const Step& step, const PGresult* result) {
     const std::string name = queued_[step.item].statement.name;
     Failure failure = failure_of(result);
     failure.message += " (" + name + ")";
+    if (failure.sqlstate == "42P05") {  // We have not prepared it, so somebody else has, in this session.
+        failure = {kUnfitServer, kNeedsSessionMode, true, failure.outcome_unknown};
+    }
     if (step.kind == Kind::Parse) {
         unprepared_.emplace(name, failure);
     } else if (const auto known = unprepared_.find(name);

@@ -341,10 +341,11 @@ private:
 }  // namespace
 
 Result<std::unique_ptr<PostgresLimitStore>, std::string> open_postgres_limit_store(
-    const PoolSettings& settings, const PostgresLimitOptions& options, Log& log, PoolMetrics& metrics) {
+    const PoolSettings& given, const PostgresLimitOptions& options, Log& log, PoolMetrics& metrics) {
+    const PoolSettings settings = watched(given, log);
     auto connection = Connection::open(migration_settings(settings.connect));
     if (!connection) {
-        return Unexpected{"PostgreSQL cannot be reached: " + connection.error().message};
+        return Unexpected{cannot_connect(connection.error())};
     }
     const auto ready = options.migrate ? migrate_slots(**connection) : check_slots_migrated(**connection);
     if (!ready) {
@@ -354,7 +355,7 @@ Result<std::unique_ptr<PostgresLimitStore>, std::string> open_postgres_limit_sto
     patient.connect.lock_timeout = options.key_wait;  // Keys are all that is ever waited for.
     auto store = std::make_unique<Store>(patient, options, log, metrics);
     if (const auto reached = store->reach(); !reached) {
-        return Unexpected{"PostgreSQL cannot be reached: " + reached.error().message};
+        return Unexpected{cannot_connect(reached.error())};
     }
     return std::unique_ptr<PostgresLimitStore>{std::move(store)};
 }

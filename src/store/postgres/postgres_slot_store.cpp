@@ -9,6 +9,7 @@
 #include "store/postgres/housekeeper.hpp"
 #include "store/postgres/node_news.hpp"
 #include "store/postgres/notification_listener.hpp"
+#include "store/postgres/server_watch.hpp"
 #include "store/postgres/slot_changer.hpp"
 #include "store/postgres/slot_finder.hpp"
 #include "store/postgres/slot_schema.hpp"
@@ -49,6 +50,7 @@ public:
           world_{world},
           bodies_{options.ledger.strict ? Bodies::MustAgree : Bodies::FirstWins},
           node_{static_cast<std::int64_t>(Random{options.ledger.seed}.next() >> 1U)},
+          watch_{settings.connect.watch},
           pool_{settings, world.log, pool_metrics},
           caller_{pool_, world.log},
           configs_{pool_,
@@ -180,6 +182,10 @@ public:
     }
 
     bool available() override { return pool_.ready(); }
+
+    std::string_view concern() override {
+        return watch_->figures().stray_lately ? "stray_server" : std::string_view{};
+    }
 
     PoolFigures pool_figures() const override { return pool_.figures(); }
 
@@ -330,6 +336,7 @@ private:
     const LedgerWorld world_;
     const Bodies bodies_;
     const std::int64_t node_;  // Tells what this node said from what others said.
+    const std::shared_ptr<const ServerWatch> watch_;
     ConnectionPool pool_;
     PatientCaller caller_;
     ConfigReader configs_;
@@ -347,11 +354,12 @@ private:
 }  // namespace
 
 Result<std::unique_ptr<PostgresSlotStore>, std::string> open_postgres_slot_store(
-    const PoolSettings& settings, const PostgresSlotOptions& options, LedgerWorld world,
+    const PoolSettings& given, const PostgresSlotOptions& options, LedgerWorld world,
     PoolMetrics& pool_metrics) {
+    const PoolSettings settings = watched(given, world.log);
     auto connection = Connection::open(migration_settings(settings.connect));
     if (!connection) {
-        return Unexpected{"PostgreSQL cannot be reached: " + connection.error().message};
+        return Unexpected{cannot_connect(connection.error())};
     }
     const auto ready = options.migrate ? migrate_slots(**connection) : check_slots_migrated(**connection);
     if (!ready) {
@@ -359,7 +367,7 @@ Result<std::unique_ptr<PostgresSlotStore>, std::string> open_postgres_slot_store
     }
     auto store = std::make_unique<Store>(settings, options, world, pool_metrics);
     if (const auto reached = store->reach(); !reached) {
-        return Unexpected{"PostgreSQL cannot be reached: " + reached.error().message};
+        return Unexpected{cannot_connect(reached.error())};
     }
     return std::unique_ptr<PostgresSlotStore>{std::move(store)};
 }

@@ -12,7 +12,7 @@ Result<std::int64_t, std::string> examine_postgres_slots(const std::string& dsn,
     settings.dsn = dsn;
     auto connection = Connection::open(migration_settings(settings));
     if (!connection) {
-        return Unexpected{"PostgreSQL cannot be reached: " + connection.error().message};
+        return Unexpected{cannot_connect(connection.error())};
     }
     if (const auto checked = check_slots_migrated(**connection); !checked) {
         return Unexpected{checked.error().message};
