@@ -4,6 +4,9 @@
 
 namespace sluice {
 
+// fork(): repositories on Redis and on PostgreSQL stay their parent's. In a child every call is Unavailable
+// at once, and destroying them is safe; a child opens its own. One in memory is copied as it stands.
+
 struct MemoryRepositoryOptions {
     std::size_t keys_max = 1'000'000;  // Live keys; a new one is denied while there are as many.
 };

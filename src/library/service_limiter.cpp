@@ -1,9 +1,12 @@
 #include "library/service_limiter.hpp"
 
 #include <algorithm>
+#include <atomic>
 #include <future>
+#include <tuple>
 
 #include "library/fallback.hpp"
+#include "library/home_process.hpp"
 #include "library/translation.hpp"
 
 namespace sluice {
@@ -31,18 +34,54 @@ Result<void, RateLimitError> told_done(const Result<std::monostate, LimitError>&
     return done ? Result<void, RateLimitError>{} : Unexpected{error_of(done.error())};
 }
 
+// What answers, with all that it needs.
+struct Engine {
+    Engine(std::unique_ptr<PlanBook> book, OwnedStore owned, const LimitServiceOptions& options)
+        : plans{std::move(book)},
+          store{std::move(owned)},
+          service{options, {*store.store, *local.store, *plans, silent.limits, silent.servers}} {}
+
+    const std::unique_ptr<PlanBook> plans;
+    const OwnedStore store;
+    const OwnedStore local = make_memory_store(kLocalKeysMax);
+    SilentWorld silent;
+    LimitService service;  // Last: it uses all the rest.
+};
+
+// What answers checks in a child of fork(): the plans' policies alone, with budgets and local keys of its
+// own.
+struct Orphan {
+    explicit Orphan(const FailPolicyOptions& options) : policy{options, *local.store} {}
+
+    const HomeProcess home{};
+    const OwnedStore local = make_memory_store(kLocalKeysMax);
+    FailPolicy policy;
+};
+
 class ServiceLimiter final : public RateLimiter {
 public:
     ServiceLimiter(std::unique_ptr<PlanBook> plans, OwnedStore store, const LimitServiceOptions& options,
                    MissingPlan missing)
-        : plans_{std::move(plans)},
-          store_{std::move(store)},
-          local_{make_memory_store(kLocalKeysMax)},
+        : plans_{plans->current()},
           missing_{missing},
-          service_{options, {*store_.store, *local_.store, *plans_, silent_.limits, silent_.servers}} {}
+          policy_{options.policy},
+          engine_{std::make_unique<Engine>(std::move(plans), std::move(store), options)} {}
+
+    // What belongs to another process stays as it is: its threads cannot be ended here, nor waited for.
+    ~ServiceLimiter() override {
+        if (is_left()) {
+            std::ignore = engine_.release();
+        }
+        Orphan* const orphan = orphan_.load();
+        if (orphan != nullptr && !orphan->home.is_left()) {
+            delete orphan;
+        }
+    }
+    ServiceLimiter(const ServiceLimiter&) = delete;
+    ServiceLimiter& operator=(const ServiceLimiter&) = delete;
 
     RateLimitResult allow(std::string_view key, PlanNames names, std::int64_t tokens) override {
-        const auto plans = plans_->current();
+        const auto& plans = plans_;
         const auto is_unknown = [&](std::string_view name) { return plans->find(name) == nullptr; };
         const auto unknown = std::find_if(names.begin(), names.end(), is_unknown);
         if (unknown == names.end()) {
@@ -55,32 +94,44 @@ public:
     }
 
     Result<void, RateLimitError> refund(std::string_view key, PlanNames plans, std::int64_t tokens) override {
+        if (is_left()) {
+            return Unexpected{another_process()};
+        }
         return told_done(awaited<std::monostate>([&](auto done) {
-            service_.refund({key, plans, tokens}, std::move(done));
+            service().refund({key, plans, tokens}, std::move(done));
         }));
     }
 
     Result<bool, RateLimitError> release(std::string_view key, std::string_view plan,
                                          std::uint64_t lease) override {
+        if (is_left()) {
+            return Unexpected{another_process()};
+        }
         return told(
-            awaited<bool>([&](auto done) { service_.release(key, plan, LeaseId{lease}, std::move(done)); }));
+            awaited<bool>([&](auto done) { service().release(key, plan, LeaseId{lease}, std::move(done)); }));
     }
 
     Result<void, RateLimitError> reset(std::string_view key, PlanNames plans) override {
+        if (is_left()) {
+            return Unexpected{another_process()};
+        }
         if (plans.empty()) {
             return Unexpected{no_plan()};
         }
         return told_done(
-            awaited<std::monostate>([&](auto done) { service_.reset(key, plans, std::move(done)); }));
+            awaited<std::monostate>([&](auto done) { service().reset(key, plans, std::move(done)); }));
     }
 
     Result<std::vector<RateLimitStanding>, RateLimitError> inspect(std::string_view key,
                                                                    PlanNames plans) override {
+        if (is_left()) {
+            return Unexpected{another_process()};
+        }
         if (plans.empty()) {
             return Unexpected{no_plan()};
         }
         const auto seen = awaited<std::vector<KeyStanding>>(
-            [&](auto done) { service_.inspect(key, plans, std::move(done)); });
+            [&](auto done) { service().inspect(key, plans, std::move(done)); });
         if (!seen) {
             return Unexpected{error_of(seen.error())};
         }
@@ -93,9 +144,12 @@ public:
 
     Result<void, RateLimitError> put_override(std::string_view key,
                                               const RateLimitOverride& instead) override {
+        if (is_left()) {
+            return Unexpected{another_process()};
+        }
         return told_done(awaited<std::monostate>([&](auto done) {
-            service_.put_override({key, instead.plan, draft_of(instead), moment_at(instead.until)},
-                                  std::move(done));
+            service().put_override({key, instead.plan, draft_of(instead), moment_at(instead.until)},
+                                   std::move(done));
         }));
     }
 
@@ -103,21 +157,50 @@ private:
     // The service takes no plan for all of them, which a program seldom means.
     static RateLimitError no_plan() { return {RateLimitErrorKind::Invalid, "At least one plan is needed."}; }
 
+    static RateLimitError another_process() {
+        return {RateLimitErrorKind::Unavailable, "The limiter belongs to the parent of this process."};
+    }
+
+    // A limiter in memory has neither threads nor connections: the child has its own copy of all.
+    [[nodiscard]] bool is_left() const { return !engine_->service.is_direct() && home_.is_left(); }
+    [[nodiscard]] LimitService& service() { return engine_->service; }
+
     // REQUIRES: the plans are known.
     RateLimitResult ask(const LimitQuestion& question) {
         const LimitReply reply =
-            service_.is_direct()
-                ? service_.check_now(question)
-                : awaited<LimitAnswer>([&](auto done) { service_.check(question, std::move(done)); });
+            service().is_direct() ? service().check_now(question)
+            : is_left()
+                ? ask_orphan(question)
+                : awaited<LimitAnswer>([&](auto done) { service().check(question, std::move(done)); });
         return reply ? result_of(*reply) : invalid_result();
     }
 
-    const std::unique_ptr<PlanBook> plans_;
-    const OwnedStore store_;
-    const OwnedStore local_;
+    LimitReply ask_orphan(const LimitQuestion& question) {
+        const auto resolved = resolve(question, *plans_);
+        if (!resolved) {
+            return Unexpected{resolved.error()};
+        }
+        return orphan().policy.answer({&*resolved, 1}, plans_, std::chrono::steady_clock::now());
+    }
+
+    // That of this process. One of its parent is left alone, as all of the parent's.
+    Orphan& orphan() {
+        Orphan* found = orphan_.load(std::memory_order_acquire);
+        if (found == nullptr || found->home.is_left()) {
+            auto made = std::make_unique<Orphan>(policy_);
+            if (orphan_.compare_exchange_strong(found, made.get(), std::memory_order_acq_rel)) {
+                found = made.release();
+            }
+        }
+        return *found;
+    }
+
+    const HomeProcess home_{};
+    const std::shared_ptr<const PlanSet> plans_;  // Here they never change.
     const MissingPlan missing_;
-    SilentWorld silent_;
-    LimitService service_;  // Last: it uses all the rest.
+    const FailPolicyOptions policy_;
+    std::unique_ptr<Engine> engine_;
+    std::atomic<Orphan*> orphan_ = nullptr;  // Owned. Acquire and release: who finds it sees it whole.
 };
 
 }  // namespace

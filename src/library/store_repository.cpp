@@ -2,8 +2,10 @@
 
 #include <algorithm>
 #include <array>
+#include <tuple>
 
 #include "app/limits/plan_book.hpp"
+#include "library/home_process.hpp"
 #include "library/translation.hpp"
 
 namespace sluice {
@@ -53,10 +55,21 @@ private:
 
 class StoreRepository final : public RateLimiterRepository {
 public:
-    explicit StoreRepository(OwnedStore owned) : owned_{std::move(owned)} {}
+    explicit StoreRepository(OwnedStore owned) : owned_{std::make_unique<OwnedStore>(std::move(owned))} {}
+    // What belongs to another process stays as it is: its threads cannot be ended here, nor waited for.
+    ~StoreRepository() override {
+        if (is_left()) {
+            std::ignore = owned_.release();
+        }
+    }
+    StoreRepository(const StoreRepository&) = delete;
+    StoreRepository& operator=(const StoreRepository&) = delete;
 
     Result<Acquisition, RepositoryError> try_acquire(std::string_view key, std::span<const RatePlan> plans,
                                                      std::int64_t tokens) override {
+        if (is_left()) {
+            return Unexpected{RepositoryError::Unavailable};
+        }
         const Rules rules{plans};
         const Check check{key, rules.all(), tokens};
         CheckOutcome outcome = Unexpected{LimitFault::Unavailable};
@@ -70,12 +83,18 @@ public:
 
     Result<void, RepositoryError> refund(std::string_view key, std::span<const RatePlan> plans,
                                          std::int64_t tokens) override {
+        if (is_left()) {
+            return Unexpected{RepositoryError::Unavailable};
+        }
         const Rules rules{plans};
         return told(store().refund({key, rules.all(), tokens}));
     }
 
     Result<bool, RepositoryError> release(std::string_view key, const RatePlan& plan,
                                           std::uint64_t lease) override {
+        if (is_left()) {
+            return Unexpected{RepositoryError::Unavailable};
+        }
         const Plan& rule = plan.booked().plan;
         if (!std::holds_alternative<Concurrency>(rule.rule())) {
             return Unexpected{RepositoryError::Invalid};
@@ -84,12 +103,18 @@ public:
     }
 
     Result<void, RepositoryError> reset(std::string_view key, std::span<const RatePlan> plans) override {
+        if (is_left()) {
+            return Unexpected{RepositoryError::Unavailable};
+        }
         const Rules rules{plans};
         return told(store().reset(key, rules.all()));
     }
 
     Result<std::vector<RateLimitStanding>, RepositoryError> inspect(
         std::string_view key, std::span<const RatePlan> plans) override {
+        if (is_left()) {
+            return Unexpected{RepositoryError::Unavailable};
+        }
         const Rules rules{plans};
         const auto seen = store().inspect(key, rules.all());
         if (!seen) {
@@ -104,14 +129,20 @@ public:
 
     Result<void, RepositoryError> put_override(std::string_view key, const RatePlan& plan,
                                                std::chrono::system_clock::time_point until) override {
+        if (is_left()) {
+            return Unexpected{RepositoryError::Unavailable};
+        }
         const Plan& rule = plan.booked().plan;
         return told(store().put_override(key, rule, {rule.rule(), moment_at(until)}));
     }
 
 private:
-    [[nodiscard]] LimitStore& store() const { return *owned_.store; }
+    [[nodiscard]] LimitStore& store() const { return *owned_->store; }
+    // A store in memory, which has a clock, has neither threads nor connections.
+    [[nodiscard]] bool is_left() const { return !owned_->clock && home_.is_left(); }
 
-    OwnedStore owned_;
+    const HomeProcess home_{};
+    std::unique_ptr<OwnedStore> owned_;
 };
 
 }  // namespace

@@ -1,4 +1,11 @@
+#include <atomic>
+#include <fstream>
+#include <functional>
 #include <stdexcept>
+#include <thread>
+
+#include <sys/wait.h>
+#include <unistd.h>
 
 #include <sluice/open_limiter.hpp>
 #include <sluice/repositories.hpp>
@@ -6,6 +13,7 @@
 #include "contract/rate_limiter_contract.hpp"
 #include "support/postgres_fixture.hpp"
 #include "support/redis_fixture.hpp"
+#include "support/temp_folder.hpp"
 
 namespace sluice::test {
 namespace {
@@ -101,6 +109,86 @@ TEST_F(PostgresRepository, RefusesASchemaThatIsNotThereUnlessItMayMakeIt) {
     }
     EXPECT_TRUE(open_postgres_repository({.dsn = dsn()}));
     EXPECT_TRUE(open_postgres_repository({.dsn = dsn(), .migrate = false}));
+}
+
+// How a child ends that does this: with 0 if it was so. One that hangs is ended by a signal.
+int ending_of_child(const std::function<bool()>& is_so) {
+    const pid_t child = ::fork();
+    if (child == 0) {
+        ::alarm(20);
+        ::_exit(is_so() ? 0 : 1);
+    }
+    int status = -1;
+    EXPECT_EQ(::waitpid(child, &status, 0), child);
+    return status;
+}
+
+const std::string kPlansOfEachPolicy =
+    "plans:\n"
+    "  - {name: gold, algorithm: token_bucket, capacity: 1000000, refill: 1/h}\n"
+    "  - {name: strict, algorithm: token_bucket, capacity: 5, refill: 1/h, on_store_failure: closed}\n"
+    "  - {name: near, algorithm: token_bucket, capacity: 2, refill: 1/h, on_store_failure: local}\n";
+
+// While other threads of the parent are in the midst of calls.
+TEST(ForkedLimiter, AnswersInAChildByThePlansAndLeavesTheParentAlone) {
+    SLUICE_NEEDS_REDIS("SLUICE_TEST_REDIS");
+    const OwnRedis redis{"redis"};
+    const TempFolder folder;
+    const std::string path = folder / "limiter.yaml";
+    std::ofstream{path} << kPlansOfEachPolicy << kPatientLines << "store: " << redis.address() << "\n";
+    auto limiter = good(open_limiter(path));
+    std::atomic<int> wrong = 0;
+    {
+        std::vector<std::jthread> others;
+        for (int i = 0; i < 2; ++i) {
+            others.emplace_back([&](const std::stop_token& stop) {
+                while (!stop.stop_requested()) {
+                    wrong += limiter->allow("k", {"gold"}).reason == RateLimitReason::Ok ? 0 : 1;
+                }
+            });
+        }
+        for (int i = 0; i < 20; ++i) {
+            EXPECT_EQ(ending_of_child([&] {
+                          const auto reason = [&](RateLimiter::Names plans) {
+                              return limiter->allow("c", plans).reason;
+                          };
+                          const bool by_policy =
+                              reason({"gold"}) == RateLimitReason::FailOpen &&
+                              reason({"gold", "strict"}) == RateLimitReason::FailClosed &&
+                              reason({"near"}) == RateLimitReason::Local &&
+                              limiter->refund("c", {"gold"}).error().kind == RateLimitErrorKind::Unavailable;
+                          limiter.reset();
+                          return by_policy;
+                      }),
+                      0);
+        }
+    }
+    EXPECT_EQ(wrong, 0);
+    EXPECT_EQ(ending_of_child([&] {
+                  const auto own = open_limiter(path);
+                  return own && (*own)->allow("c", {"strict"}).reason == RateLimitReason::Ok;
+              }),
+              0)
+        << "a child may open its own";
+    EXPECT_EQ(limiter->allow("c", {"strict"}, 4).reason, RateLimitReason::Ok);
+    EXPECT_EQ(limiter->allow("c", {"strict"}).reason, RateLimitReason::Denied);
+}
+
+TEST(ForkedRepository, IsUnavailableInAChild) {
+    SLUICE_NEEDS_REDIS("SLUICE_TEST_REDIS");
+    const OwnRedis redis{"redis"};
+    auto repository = good(open_redis_repository({.address = redis.address(), .timeout = kPatience}));
+    const auto plan = good(RatePlan::make({.name = "gold", .capacity = 3, .refill = "1/h"}));
+    const auto acquired = [&] { return repository->try_acquire("k", {&plan, 1}, 1); };
+    ASSERT_TRUE(acquired());
+
+    EXPECT_EQ(ending_of_child([&] {
+                  const bool unavailable = acquired().error() == RepositoryError::Unavailable;
+                  repository.reset();
+                  return unavailable;
+              }),
+              0);
+    EXPECT_EQ(acquired()->remaining, 1);
 }
 
 TEST(RedisRepository, IsUnavailableWhileItsServerIsAwayAndComesBackByItself) {
