@@ -261,6 +261,23 @@ TEST_F(LimitOutage, OfRedisIsToldWithinASecondAndEndsByItself) {
     await([&] { return node.is_ready(); });
 }
 
+TEST_F(LimitOutage, OfAFullRedisIsToldInItsOwnWords) {
+    SLUICE_NEEDS_REDIS("SLUICE_TEST_REDIS");
+    const OwnRedis redis{"redis"};
+    RawRedis raw{redis.address()};
+    const Node node{{"--store", "memory", "--redis", redis.address()}, "5s"};
+
+    raw.ask({"CONFIG", "SET", "maxmemory", "1"});
+    await([&] {
+        node.check("k");
+        return node.is_degraded();
+    });
+    raw.ask({"CONFIG", "SET", "maxmemory", "0"});
+    await([&] { return node.is_ready(); });
+
+    EXPECT_THAT(node.log(), HasSubstr("refuses the script of limits: OOM command not allowed"));
+}
+
 TEST_F(LimitOutage, OfPostgresIsNotBroughtAboutByOneHotKey) {
     const Node node{{"--store", dsn()}, "50ms"};
 

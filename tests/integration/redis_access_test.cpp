@@ -78,6 +78,33 @@ TEST_F(RedisAccess, RefusesAServerThatMayEvictUnlessTold) {
     EXPECT_EQ(left_after_one(options), 9);
 }
 
+// A user who may do all that is needed, but for what is taken away here.
+std::vector<std::string> without(const std::string& right) {
+    auto words = modest_user({"resetkeys", "~rate_limiter:*"});
+    std::erase(words, right);
+    return words;
+}
+
+TEST_F(RedisAccess, DoesNotOpenWhereTheScriptIsRefusedAndSaysItInRedisOwnWords) {
+    const RedisOptions as_user = patient("redis://sluice:hush@" + host_and_port());
+
+    raw().ask(without("+hset"));
+    EXPECT_THAT(refusal(as_user), testing::AllOf(testing::HasSubstr("refuses the script of limits: "),
+                                                 testing::HasSubstr("can't run this command")));
+    raw().ask({"ACL", "DELUSER", "sluice"});
+    raw().ask(without("+evalsha"));
+    EXPECT_THAT(refusal(as_user), testing::HasSubstr("permissions to run the 'evalsha' command"));
+    raw().ask({"ACL", "DELUSER", "sluice"});
+    raw().ask(modest_user({"resetkeys", "~another:*"}));
+    EXPECT_THAT(refusal(as_user), testing::HasSubstr("NOPERM"));
+    raw().ask({"CONFIG", "SET", "maxmemory", "1"});
+    EXPECT_THAT(refusal(patient(own().address())),
+                testing::HasSubstr("refuses the script of limits: OOM command not allowed"));
+    raw().ask({"CONFIG", "SET", "maxmemory", "0"});
+    EXPECT_EQ(left_after_one(patient(own().address())), 9);
+    EXPECT_EQ(raw().integer({"DBSIZE"}), 1) << "the trial leaves nothing behind";
+}
+
 std::uint16_t free_port() {
     const int socket = ::socket(AF_INET, SOCK_STREAM, 0);
     sockaddr_in address{};
@@ -110,12 +137,46 @@ TEST_F(RedisAccess, SpeaksTlsToWhomItMayBelieve) {
     raw().ask({"CONFIG", "SET", "tls-auth-clients", "yes"});
     EXPECT_EQ(left_after_one(options), 8);
     options.address = "rediss://127.0.0.1:" + port;
-    EXPECT_THAT(refusal(options), testing::HasSubstr("cannot be reached")) << "the name is another";
+    EXPECT_THAT(refusal(options), testing::HasSubstr("its certificate is for another name than '127.0.0.1'"));
     options.address = "rediss://localhost:" + port;
     options.tls_ca_file.clear();
-    EXPECT_THAT(refusal(options), testing::HasSubstr("cannot be reached")) << "nobody vouches for it";
+    EXPECT_THAT(refusal(options),
+                testing::HasSubstr("no authority that we believe vouches for its certificate (self"));
     options.tls_ca_file = files + "nothing.pem";
     EXPECT_THAT(refusal(options), testing::HasSubstr("nothing.pem"));
+}
+
+TEST_F(RedisAccess, SaysWhichFaultOfTlsItIs) {
+    const TempFolder folder;
+    const std::string files = folder / "";
+    make_expired_certificate(files, "DNS:localhost");
+    const std::string port = std::to_string(free_port());
+    const auto set =
+        raw().ask({"CONFIG", "SET", "tls-cert-file", files + "cert.pem", "tls-key-file", files + "key.pem",
+                   "tls-ca-cert-file", files + "cert.pem", "tls-auth-clients", "optional", "tls-port", port});
+    ASSERT_FALSE(set.is_error()) << set.text();
+    RedisOptions options = patient("rediss://localhost:" + port);
+    options.tls_ca_file = files + "cert.pem";
+
+    EXPECT_THAT(refusal(options), testing::HasSubstr("its certificate has expired"));
+    options.address = "rediss://" + host_and_port();
+    options.connect_timeout = options.timeout = std::chrono::seconds{2};
+    EXPECT_THAT(refusal(options), testing::HasSubstr("no answer to TLS in time; this port may not speak it"));
+    EXPECT_THAT(refusal(patient("redis://localhost:" + port)),
+                testing::HasSubstr("if it wants TLS, its address begins with rediss://"));
+}
+
+// As operators do who hide commands.
+TEST_F(RedisAccess, DoesNotOpenWhereEvalshaHasAnotherName) {
+    const TempFolder folder;
+    const std::string port = std::to_string(free_port());
+    run_command("cd " + (folder / "") + " && redis-server --port " + port +
+                " --bind 127.0.0.1 --save '' --rename-command EVALSHA hidden --daemonize yes");
+    const redis::Endpoint server{"127.0.0.1", static_cast<std::uint16_t>(std::stoi(port))};
+    await([&] { return redis::Connection::open(server, nullptr, redis::Deadline::max()).has_value(); });
+
+    EXPECT_THAT(refusal(patient("127.0.0.1:" + port)), testing::HasSubstr("ERR unknown command 'EVALSHA'"));
+    run_command("kill " + std::to_string(RawRedis{server}.process()));
 }
 
 }  // namespace

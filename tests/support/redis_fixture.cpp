@@ -175,4 +175,15 @@ void make_certificate(const std::string& folder, const std::string& name) {
                 " -addext subjectAltName=" + name + " -keyout key.pem -out cert.pem 2>&1");
 }
 
+void make_expired_certificate(const std::string& folder, const std::string& name) {
+    run_command(
+        "cd " + folder + " && touch index && echo 01 >serial && printf '" +
+        "[ca]\\ndefault_ca=a\\n[a]\\ndatabase=index\\nserial=serial\\nnew_certs_dir=.\\n" +
+        "default_md=sha256\\npolicy=p\\ncopy_extensions=copy\\n[p]\\ncommonName=supplied\\n' >ca.cnf" +
+        " && openssl req -new -newkey rsa:2048 -nodes -subj /CN=sluice -addext subjectAltName=" + name +
+        " -keyout key.pem -out request.pem 2>&1 && openssl ca -batch -notext -config ca.cnf -selfsign" +
+        " -keyfile key.pem -in request.pem -startdate 200101000000Z -enddate 210101000000Z" +
+        " -out cert.pem 2>&1");
+}
+
 }  // namespace sluice::test

@@ -96,6 +96,8 @@ private:
 
 // A key and a certificate that vouches for itself, in key.pem and cert.pem: "DNS:localhost", "IP:127.0.0.1".
 void make_certificate(const std::string& folder, const std::string& name);
+// The same, of which the last day has gone by.
+void make_expired_certificate(const std::string& folder, const std::string& name);
 
 // A command of the shell that must succeed; what it printed.
 std::string run_command(const std::string& command);

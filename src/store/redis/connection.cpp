@@ -163,8 +163,8 @@ private:
             case X509_V_ERR_CERT_NOT_YET_VALID: return "its certificate is not valid yet" + own_words;
             default: return "no authority that we believe vouches for its certificate" + own_words;
         }
-        if (failure == asio::error::timed_out) {
-            return failure.message();
+        if (failure == asio::error::timed_out) {  // Redis waits for the end of a line that never comes.
+            return "no answer to TLS in time; this port may not speak it";
         }
         const bool no_tls =
             ERR_GET_REASON(static_cast<unsigned long>(failure.value())) == SSL_R_WRONG_VERSION_NUMBER;

@@ -56,9 +56,12 @@ bool redirects(const ReplyView& reply) {
 }
 
 bool refuses_work(const ReplyView& reply) {
+    if (!reply.is_error()) {
+        return false;
+    }
     // What the script cannot read, or another program keeps under the key's name.
     const bool of_a_key = reply.is_error("WRONGTYPE") || reply.text().starts_with("ERR user_script");
-    return reply.is_error() && !of_a_key && !redirects(reply);
+    return !of_a_key && !redirects(reply);
 }
 
 Trial make_trial(const Script& script, const MomentClock* clock, std::chrono::milliseconds timeout) {
