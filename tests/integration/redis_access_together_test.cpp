@@ -81,7 +81,8 @@ TEST_F(RedisSentinelAccess, ComesAsAUserWhoMayDoNoMoreThanItNeeds) {
         server.ask(modest_user());
     }
     for (RawRedis& sentinel : sentinels) {
-        sentinel.ask({"ACL", "SETUSER", "sluice", "on", ">hush", "+ping", "+sentinel|master"});
+        sentinel.ask({"ACL", "SETUSER", "sluice", "on", ">hush", "+ping", "+sentinel|master",
+                      "+sentinel|replicas", "+sentinel|get-master-addr-by-name"});
         sentinel.ask({"ACL", "SETUSER", "default", "off"});
     }
     const auto options = patient(as("sluice:hush", own.address()));

@@ -52,7 +52,7 @@ std::unique_ptr<Connection> ConnectionPool::take(Deadline deadline) {
 void ConnectionPool::give_back(std::unique_ptr<Connection> connection) {
     const bool good = connection != nullptr && connection->alive();
     const std::lock_guard lock{mutex_};
-    if (good) {
+    if (good && fits(*connection)) {
         idle_.push_back(std::move(connection));
         freed_.notify_one();
     } else {
@@ -72,8 +72,9 @@ void ConnectionPool::drop_idle() {
 void ConnectionPool::keep_only(const Endpoint& server) {
     std::vector<std::unique_ptr<Connection>> dropped;
     const std::lock_guard lock{mutex_};
-    const auto others = std::partition(idle_.begin(), idle_.end(),
-                                       [&](const auto& each) { return each->endpoint() == server; });
+    only_ = server;
+    const auto others =
+        std::partition(idle_.begin(), idle_.end(), [&](const auto& each) { return fits(*each); });
     std::move(others, idle_.end(), std::back_inserter(dropped));
     idle_.erase(others, idle_.end());
     open_ -= dropped.size();
@@ -107,6 +108,9 @@ std::optional<std::string> ConnectionPool::open_one() {
         return opened.error();
     }
     const std::lock_guard lock{mutex_};
+    if (!fits(**opened)) {
+        return server_ + " was replaced";
+    }
     if (open_ < max_) {
         idle_.push_back(std::move(*opened));
         ++open_;

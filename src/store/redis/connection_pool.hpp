@@ -40,7 +40,7 @@ public:
     void give_back(std::unique_ptr<Connection> connection);
     // Closes those that nobody uses: they lead to the wrong server.
     void drop_idle();
-    // The same for those that lead to another server than this.
+    // The same for those that lead to another server than this, now and from now on.
     void keep_only(const Endpoint& server);
 
     // To be told of each call how it went.
@@ -53,6 +53,10 @@ private:
     // Says what went wrong.
     std::optional<std::string> open_one();
     void wake_all();
+    // Whether it leads where it should. With mutex_ held.
+    [[nodiscard]] bool fits(const Connection& connection) const {
+        return !only_ || connection.endpoint() == *only_;
+    }
 
     const Opener opener_;
     const std::size_t max_;
@@ -64,6 +68,7 @@ private:
     std::size_t open_ = 0;                           // Idle and in use.
     std::size_t waiting_ = 0;
     bool was_open_ = false;
+    std::optional<Endpoint> only_{};  // Nothing: any server will do.
     ServerWatch watch_;               // Has a thread that uses all above, like the next.
     std::jthread thread_;
 };

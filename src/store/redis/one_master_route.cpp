@@ -68,12 +68,14 @@ public:
 
 private:
     static constexpr std::chrono::milliseconds kEvery{100};
+    static constexpr std::chrono::milliseconds kInFailover{10};
 
     OpenedConnection open() {
         const auto master = sentinels_.master();
         if (!master) {
             return Failed{master.error()};
         }
+        route_.to(0)->keep_only(*master);
         return tried(greet(*master, greeting_, Wanted::Master), trial_, 0);
     }
 
@@ -85,7 +87,8 @@ private:
             if (const auto master = sentinels_.master()) {
                 route_.to(0)->keep_only(*master);
             }
-            nothing.wait_for(lock, stop, kEvery, [] { return false; });
+            nothing.wait_for(lock, stop, sentinels_.in_failover() ? kInFailover : kEvery,
+                             [] { return false; });
         }
     }
 

@@ -21,12 +21,27 @@ Number number_in(std::string_view text) {
 }
 
 // Names and values by turns.
-std::map<std::string_view, std::string_view> pairs_in(const Reply& reply) {
+std::map<std::string_view, std::string_view> pairs_in(const ReplyView& reply) {
     std::map<std::string_view, std::string_view> pairs;
     for (std::size_t i = 0; i + 1 < reply.size(); i += 2) {
         pairs.emplace(reply.at(i).text(), reply.at(i + 1).text());
     }
     return pairs;
+}
+
+// Where an instance is that a sentinel describes. Nothing: it does not say.
+std::optional<Endpoint> endpoint_in(const std::map<std::string_view, std::string_view>& facts) {
+    const auto host = facts.find("ip");
+    const auto port = facts.find("port");
+    if (host == facts.end() || port == facts.end()) {
+        return std::nullopt;
+    }
+    return Endpoint{std::string{host->second}, number_in<std::uint16_t>(port->second)};
+}
+
+bool has_flag(const std::map<std::string_view, std::string_view>& facts, std::string_view flag) {
+    const auto flags = facts.find("flags");
+    return flags != facts.end() && flags->second.find(flag) != std::string_view::npos;
 }
 
 }  // namespace
@@ -40,6 +55,7 @@ Sentinels::Sentinels(const RedisAddress& address, const Greeting& greeting)
 
 Result<Endpoint, std::string> Sentinels::master() {
     const std::lock_guard lock{mutex_};
+    in_failover_.store(false, std::memory_order_relaxed);
     std::optional<Word> newest;
     std::string problem = "no sentinel answers";
     for (Line& line : lines_) {
@@ -51,7 +67,7 @@ Result<Endpoint, std::string> Sentinels::master() {
             problem = word.error();
             line.connection.reset();
             line.retry_at = Clock::now() + kRest;
-        } else if (!newest || word->epoch > newest->epoch) {
+        } else if (!newest || word->newer_than(*newest)) {
             newest = std::move(*word);
         }
     }
@@ -66,20 +82,52 @@ Result<Sentinels::Word, std::string> Sentinels::ask(Line& line) {
         }
         line.connection = std::move(*connection);
     }
-    const auto reply =
-        line.connection->ask(Words{"SENTINEL", "MASTER", name_}, Clock::now() + greeting_.timeout);
+    const auto reply = ask(line, "MASTER");
     if (!reply) {
         return Failed{"the sentinel at " + text_of(line.sentinel) + " does not answer"};
     }
     const auto facts = pairs_in(*reply);
-    const auto host = facts.find("ip");
-    const auto port = facts.find("port");
+    auto master = endpoint_in(facts);
     const auto epoch = facts.find("config-epoch");
-    if (host == facts.end() || port == facts.end() || epoch == facts.end()) {
+    if (!master || epoch == facts.end()) {
         return Failed{"the sentinel at " + text_of(line.sentinel) + " knows no master '" + name_ + "'"};
     }
-    return Word{{std::string{host->second}, number_in<std::uint16_t>(port->second)},
-                number_in<std::int64_t>(epoch->second)};
+    Word word{std::move(*master), number_in<std::int64_t>(epoch->second), false};
+    if (!has_flag(facts, "failover_in_progress")) {
+        return word;
+    }
+    in_failover_.store(true, std::memory_order_relaxed);
+    auto next = promoted_by(line);
+    next = next ? next : named_by(line);
+    if (next && *next != word.master) {
+        word.master = std::move(*next);
+        word.ahead = true;
+    }
+    return word;
+}
+
+// Who may not ask this, or the next, hears of a failover a second later.
+std::optional<Endpoint> Sentinels::promoted_by(Line& line) {
+    const auto replicas = ask(line, "REPLICAS");
+    for (std::size_t i = 0; replicas && i < replicas->size(); ++i) {
+        const auto facts = pairs_in(replicas->at(i));
+        if (auto replica = endpoint_in(facts); replica && has_flag(facts, "promoted")) {
+            return greet(*replica, greeting_, Wanted::Master) ? replica : std::nullopt;
+        }
+    }
+    return std::nullopt;
+}
+
+std::optional<Endpoint> Sentinels::named_by(Line& line) {
+    const auto named = ask(line, "GET-MASTER-ADDR-BY-NAME");
+    if (!named || named->size() != 2) {
+        return std::nullopt;
+    }
+    return Endpoint{std::string{named->at(0).text()}, number_in<std::uint16_t>(named->at(1).text())};
+}
+
+std::optional<Reply> Sentinels::ask(Line& line, const char* what) {
+    return line.connection->ask(Words{"SENTINEL", what, name_}, Clock::now() + greeting_.timeout);
 }
 
 // Sentinels often have no password where the servers have one, and refuse one that they do not want.
