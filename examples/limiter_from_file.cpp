@@ -20,8 +20,7 @@ int main(int argc, char** argv) {
         std::printf("%s by %s\n", result.allowed ? "allowed" : "denied", result.plan.c_str());
     }
     // Five at once for the next hour, for this customer alone.
-    sluice::RateLimitOverride more{.plan = "burst",
-                                   .until = std::chrono::system_clock::now() + std::chrono::hours{1}};
+    sluice::RateLimitOverride more{.plan = "burst", .until = std::chrono::hours{1}};
     more.capacity = 5;
     if (const auto put = (*limiter)->put_override(key, more); !put) {
         std::fprintf(stderr, "%s\n", put.error().what.c_str());

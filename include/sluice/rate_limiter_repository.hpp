@@ -79,7 +79,7 @@ public:
     // Decides the key by `plan`, which was made by RatePlan::overridden(), until then. It counts by itself:
     // what the plan of that name had counted is there again afterwards.
     virtual Result<void, RepositoryError> put_override(std::string_view /*key*/, const RatePlan& /*plan*/,
-                                                       std::chrono::system_clock::time_point /*until*/) {
+                                                       const RateLimitOverrideEnd& /*until*/) {
         return Unexpected{RepositoryError::Unsupported};
     }
 };

@@ -6,6 +6,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <variant>
 
 #include <sluice/result.hpp>
 
@@ -28,11 +29,15 @@ struct RateLimitConfig {
     bool shadow = false;                    // Decides and counts, but denies nothing.
 };
 
+// When an override ends: at a time, or so long after it was put. The clock of whatever decides counts, for
+// example that of the Redis server.
+using RateLimitOverrideEnd = std::variant<std::chrono::system_clock::time_point, std::chrono::microseconds>;
+
 // Another rule for one key in place of a plan's own. Fields that are left empty are as in the plan, unless
 // another algorithm is named.
 struct RateLimitOverride {
     std::string plan;
-    std::chrono::system_clock::time_point until{};  // In the past: an earlier override ends.
+    RateLimitOverrideEnd until{};  // In the past: an earlier override ends.
     std::string algorithm{};
     std::optional<std::int64_t> capacity{};
     std::string refill{};

@@ -25,6 +25,8 @@ public:
     // What a call gets whose key others hold. REQUIRES: as answer().
     RateLimitResult contended(std::string_view key, std::span<const RatePlan> plans, std::int64_t tokens);
 
+    // The repository decides the key by this plan from now on.
+    void heed(std::string_view key, const RatePlan& instead, const RateLimitOverrideEnd& until);
     // Gives back a lease of answer(). False: it is none, or not held any more.
     bool release(std::string_view key, const RatePlan& plan, std::uint64_t lease) {
         const auto released = local_.store->release(key, plan.booked().plan, LeaseId{lease});

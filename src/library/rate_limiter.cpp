@@ -101,7 +101,11 @@ public:
             return Unexpected{
                 RateLimitError{RateLimitErrorKind::Invalid, "The override of " + replacement.error() + "."}};
         }
-        return told(repository_.put_override(key, *replacement, instead.until));
+        auto put = repository_.put_override(key, *replacement, instead.until);
+        if (put) {
+            fallback_.heed(key, *replacement, instead.until);
+        }
+        return told(std::move(put));
     }
 
 private:

@@ -147,10 +147,11 @@ public:
         if (is_left()) {
             return Unexpected{another_process()};
         }
-        return told_done(awaited<std::monostate>([&](auto done) {
-            service().put_override({key, instead.plan, draft_of(instead), moment_at(instead.until)},
+        const auto put = awaited<Moment>([&](auto done) {
+            service().put_override({key, instead.plan, draft_of(instead), end_at(instead.until)},
                                    std::move(done));
-        }));
+        });
+        return put ? Result<void, RateLimitError>{} : Unexpected{error_of(put.error())};
     }
 
 private:

@@ -128,12 +128,13 @@ public:
     }
 
     Result<void, RepositoryError> put_override(std::string_view key, const RatePlan& plan,
-                                               std::chrono::system_clock::time_point until) override {
+                                               const RateLimitOverrideEnd& until) override {
         if (is_left()) {
             return Unexpected{RepositoryError::Unavailable};
         }
         const Plan& rule = plan.booked().plan;
-        return told(store().put_override(key, rule, {rule.rule(), moment_at(until)}));
+        const auto put = store().put_override(key, rule, {rule.rule(), end_at(until)});
+        return put ? Result<void, RepositoryError>{} : Unexpected{error_of(put.error())};
     }
 
 private:

@@ -47,7 +47,11 @@ PlanDraft draft_of_rule(const std::string& name, const Written& written) {
 
 }  // namespace
 
-Moment moment_at(std::chrono::system_clock::time_point time) {
+OverrideEnd end_at(const RateLimitOverrideEnd& end) {
+    if (const auto* const ttl = std::get_if<std::chrono::microseconds>(&end)) {
+        return *ttl;
+    }
+    const auto time = std::get<std::chrono::system_clock::time_point>(end);
     return std::clamp(std::chrono::floor<Wait>(time), moment_of(0), moment_of(kExactMax - 1));
 }
 

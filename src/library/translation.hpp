@@ -11,7 +11,7 @@ namespace sluice {
 inline std::uint64_t number_of(LeaseId lease) { return static_cast<std::uint64_t>(lease); }
 
 // Kept to what every store can count with: not before 1970, nor after 2112.
-Moment moment_at(std::chrono::system_clock::time_point time);
+OverrideEnd end_at(const RateLimitOverrideEnd& end);
 
 PlanDraft draft_of(const RateLimitConfig& config);
 PlanDraft draft_of(const RateLimitOverride& instead);

@@ -5,6 +5,7 @@
 
 #include "base/random.hpp"
 #include "contract/limit_store_contract.hpp"
+#include "support/chain_links.hpp"
 
 namespace sluice::test {
 namespace {
@@ -280,12 +281,90 @@ TEST_P(LimitStoreContract, AnOverrideThatHasExpiredTakesTheEarlierOneAway) {
     EXPECT_EQ(take("a", {&kGold}).limit, 10);
 }
 
-TEST_P(LimitStoreContract, BeginsAnewWhenAPlanChangesItsAlgorithm) {
-    take("a", {&kGold}, 10);
-    const Plan changed = plan("gold", good(SlidingWindow::make(5, 1min)));
+TEST_P(LimitStoreContract, AnOverrideEndsByTheStoresClock) {
+    at(kMidnight + 1h);
 
-    EXPECT_EQ(take("a", {&changed}).remaining, 4);
-    EXPECT_EQ(take("a", {&kGold}).remaining, 9);
+    EXPECT_EQ(store().put_override("a", kGold, {bucket(100, 1, 1h), Wait{10s}}).value(),
+              kMidnight + 1h + 10s);
+
+    at(kMidnight + 1h + 10s - 1us);
+    EXPECT_EQ(left("a", kGold), 100);
+    at(kMidnight + 1h + 10s);
+    EXPECT_EQ(left("a", kGold), 10);
+    EXPECT_TRUE(store().put_override("a", kGold, {bucket(100, 1, 1h), Wait::max()}));
+    EXPECT_EQ(left("a", kGold), 100);
+}
+
+TEST_P(LimitStoreContract, AWaitEndsWithTheOverrideThatWouldDenyForLonger) {
+    ASSERT_TRUE(store().put_override("a", kGold, {bucket(1, 1, 24h), Wait{10s}}));
+    take("a", {&kGold});
+
+    EXPECT_EQ(take("a", {&kGold}).retry_after, 10s);
+
+    const std::array plans{&kGold};
+    EXPECT_EQ(store().inspect("a", plans)->front().retry_after, 10s);
+    at(kMidnight + 10s - 1us);
+    EXPECT_FALSE(take("a", {&kGold}).allowed);
+    at(kMidnight + 10s);
+    EXPECT_TRUE(take("a", {&kGold}).allowed);
+}
+
+TEST_P(LimitStoreContract, AWaitOutlastsTheOverrideWhereThePlanItselfWouldDeny) {
+    take("a", {&kStrict}, 3);
+    ASSERT_TRUE(store().put_override("a", kStrict, {bucket(1, 1, 20s), Wait{10s}}));
+    EXPECT_TRUE(take("a", {&kStrict}).allowed);
+
+    EXPECT_EQ(take("a", {&kStrict}).retry_after, 1min);
+}
+
+// The override of one plan passes now, and ends before the other plan would.
+TEST_P(LimitStoreContract, AWaitHeedsOverridesOfPlansThatDoNotDeny) {
+    take("a", {&kGold}, 10);
+    take("a", {&kStrict}, 3);
+    ASSERT_TRUE(store().put_override("a", kStrict, {bucket(100, 1, 1s), Wait{1s}}));
+
+    const Verdict denied = take("a", {&kGold, &kStrict}, 2);
+
+    EXPECT_EQ(denied.plan, 0U);
+    EXPECT_EQ(denied.retry_after, 1min);
+}
+
+TEST_P(LimitStoreContract, ACheckThatOnlyTheOverrideCouldAllowWaitsForItsEnd) {
+    ASSERT_TRUE(store().put_override("a", kGold, {bucket(100, 1, 1h), Wait{1min}}));
+    take("a", {&kGold}, 100);
+
+    EXPECT_EQ(take("a", {&kGold}, 60).retry_after, 1min);
+
+    at(kMidnight + 1min);
+    EXPECT_EQ(fault("a", {&kGold}, 60), LimitFault::InvalidCost);
+}
+
+// As two nodes that disagree, or a rolling change: at most one limit of each.
+TEST_P(LimitStoreContract, PlansOfOneNameAndDifferentAlgorithmsCountApart) {
+    const std::array<Plan, 6> changed{
+        kGold,
+        plan("gold", aligned(2, 1h)),
+        plan("gold", good(SlidingWindow::make(2, 1h))),
+        plan("gold", good(SlidingWindowEstimate::make(2, 1h))),
+        plan("gold", good(Cooldown::make(0us, 2))),
+        plan("gold", good(Concurrency::make(2, 1h))),
+    };
+    for (const Plan& each : changed) {
+        take("a", {&each}, each.limit());
+    }
+
+    for (const Plan& each : changed) {
+        EXPECT_FALSE(take("a", {&each}).allowed) << each.algorithm();
+    }
+
+    const std::array gold{&kGold};
+    ASSERT_TRUE(store().refund({"a", gold, 1}));
+    EXPECT_EQ(left("a", kGold), 1);
+    EXPECT_EQ(left("a", changed[1]), 0);
+    ASSERT_TRUE(store().reset("a", gold));
+    for (const Plan& each : changed) {
+        EXPECT_EQ(left("a", each), each.limit()) << each.algorithm();
+    }
 }
 
 TEST_P(LimitStoreContract, AdmitsExactlyWhatIsLeftToManyThreads) {
@@ -310,20 +389,9 @@ TEST_P(LimitStoreContract, AdmitsExactlyWhatIsLeftToManyThreads) {
     EXPECT_EQ(left("hot", shared), 0);
 }
 
-void refund_to(ChainLink& link, const Ask& ask) {
-    std::visit(
-        [&](const auto& rule) {
-            using State = typename std::remove_cvref_t<decltype(rule)>::State;
-            auto& state = std::get<State>(link.state);
-            if (state != rule.fresh()) {  // To a key that is not known there is nothing to give back.
-                rule.refund(state, ask);
-            }
-        },
-        link.plan->rule());
-}
-
 // Every store decides like the rules, whatever came before: histories over some keys, chains of plans of
-// every algorithm, refunds, resets, and a clock that steps.
+// every algorithm, refunds, resets, and a clock that steps. Where keys have overrides it steps forward only:
+// an override that has ended may be forgotten, or not yet.
 TEST_P(LimitStoreContract, AgreesWithTheRulesOnRandomHistories) {
     const std::array plans{
         plan("bucket", bucket(7, 3, 70us)),
@@ -344,8 +412,18 @@ TEST_P(LimitStoreContract, AgreesWithTheRulesOnRandomHistories) {
         }
         Moment now = kMidnight + Wait{static_cast<std::int64_t>(seed) * 1'000};
         for (int turn = 0; turn < 20; ++turn) {
-            now += Wait{static_cast<std::int64_t>(random.below(60)) - (random.below(5) == 0 ? 80 : 0)};
+            const bool back_in_time = random.below(5) == 0 && seed % 2 == 0;
+            now += Wait{static_cast<std::int64_t>(random.below(60)) - (back_in_time ? 80 : 0)};
             at(now);
+            for (ChainLink& link : known) {
+                settle(link, now);
+            }
+            if (seed % 2 != 0 && random.below(3) == 0) {
+                ChainLink& link = known[random.below(known.size())];
+                const auto drawn = draw_override(random, plans);
+                ASSERT_TRUE(store().put_override(key, *link.plan, {*drawn.first, drawn.second}));
+                put_override(link, drawn, now);
+            }
             if (random.below(8) == 0) {
                 ChainLink& link = known[random.below(known.size())];
                 const Ask back{now, static_cast<Tokens>(random.below(3))};
@@ -355,7 +433,7 @@ TEST_P(LimitStoreContract, AgreesWithTheRulesOnRandomHistories) {
             if (random.below(16) == 0) {
                 ChainLink& link = known[random.below(known.size())];
                 ASSERT_TRUE(store().reset(key, {&link.plan, 1}));
-                link.state = link.plan->fresh();
+                reset(link);
             }
             std::vector<std::size_t> picked;
             for (std::size_t i = 0; i < known.size(); ++i) {
@@ -375,7 +453,7 @@ TEST_P(LimitStoreContract, AgreesWithTheRulesOnRandomHistories) {
             const Ask ask{now, static_cast<Tokens>(random.below(3))};
             ASSERT_EQ(take(key, asked, ask.cost), decide_chain(links, ask)) << "turn " << turn;
             for (std::size_t i = 0; i < picked.size(); ++i) {
-                known[picked[i]].state = links[i].state;
+                known[picked[i]] = links[i];
             }
         }
     }

@@ -83,21 +83,22 @@ TEST_F(RedisLayout, KeepsTheOtherRulesAsWholeNumbers) {
     const Verdict lease = take(plan("p", good(Concurrency::make(9, 1min))), 6);
 
     const std::string now = int64(kMidnight);
-    EXPECT_EQ(fields("w"), (Fields{{"s", int64(2) + now}, {"v", "w1"}}));
-    EXPECT_EQ(fields("l"), (Fields{{"s", now + uint16(3)}, {"v", "l1"}}));
-    EXPECT_EQ(fields("e"), (Fields{{"s", now + int64(4) + int64(0)}, {"v", "e1"}}));
-    EXPECT_EQ(fields("c"), (Fields{{"s", now + now + int64(5)}, {"v", "c1"}}));
+    EXPECT_EQ(fields("w"), (Fields{{"w", "1" + int64(2) + now}}));
+    EXPECT_EQ(fields("l"), (Fields{{"l", "1" + now + uint16(3)}}));
+    EXPECT_EQ(fields("e"), (Fields{{"e", "1" + now + int64(4) + int64(0)}}));
+    EXPECT_EQ(fields("c"), (Fields{{"c", "1" + now + now + int64(5)}}));
     EXPECT_EQ(fields("p"),
-              (Fields{{"s", now + uint16(6) + int64(static_cast<std::int64_t>(lease.lease))}, {"v", "p1"}}));
+              (Fields{{"p", "1" + now + uint16(6) + int64(static_cast<std::int64_t>(lease.lease))}}));
 }
 
-TEST_F(RedisLayout, KeepsNothingOfAnEarlierAlgorithm) {
+TEST_F(RedisLayout, KeepsWhatAnotherAlgorithmCounted) {
     take(plan("gold", bucket(10, 1, 1s)));
     take(plan("gold", aligned(9, 1min)));
-    EXPECT_EQ(fields("gold"), (Fields{{"s", int64(1) + int64(kMidnight)}, {"v", "w1"}}));
 
-    take(plan("gold", bucket(10, 1, 1s)));
-    EXPECT_EQ(fields("gold"), (Fields{{"t", double64(9e6)}, {"ts", int64(kMidnight)}, {"v", "1"}}));
+    EXPECT_EQ(fields("gold"), (Fields{{"t", double64(9e6)},
+                                      {"ts", int64(kMidnight)},
+                                      {"v", "1"},
+                                      {"w", "1" + int64(1) + int64(kMidnight)}}));
 }
 
 TEST_F(RedisLayout, WritesNothingForDenialsAndPeeks) {
@@ -196,6 +197,19 @@ TEST_F(RedisTtl, DecidesByTheServersClock) {
     const auto at = static_cast<std::int64_t>(ByteReader{ts}.number<std::uint64_t>());
     EXPECT_THAT(at,
                 testing::AllOf(testing::Ge(microseconds_of(before)), testing::Le(microseconds_of(after))));
+}
+
+TEST_F(RedisTtl, IsThatOfTheAlgorithmThatHoldsSomethingLongest) {
+    const Plan brief = plan("gold", bucket(10, 1, 1s));
+    const Plan lasting = plan("gold", good(SlidingWindow::make(9, 1h)));
+    take(brief);
+    take(lasting);
+    EXPECT_GT(lives_for("gold"), 3'000'000);
+
+    take(brief);
+    take(lasting);
+
+    EXPECT_GT(lives_for("gold"), 3'000'000);
 }
 
 TEST_F(RedisTtl, GoesWhenAllWasRefunded) {

@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "base/random.hpp"
+#include "support/chain_links.hpp"
 #include "support/limit_words.hpp"
 #include "support/postgres_limits.hpp"
 
@@ -30,18 +31,6 @@ const std::array kPlans{
     plan("month", calendar(4, WindowKind::Month)),
     plan("year", calendar(4, WindowKind::Year)),
 };
-
-void refund_to(ChainLink& link, const Ask& ask) {
-    std::visit(
-        [&](const auto& rule) {
-            using State = typename std::remove_cvref_t<decltype(rule)>::State;
-            auto& state = std::get<State>(link.state);
-            if (state != rule.fresh()) {  // To a key that is not known there is nothing to give back.
-                rule.refund(state, ask);
-            }
-        },
-        link.plan->rule());
-}
 
 // One key, as the rules see it.
 struct History {
@@ -108,12 +97,24 @@ void disturb(LimitStore& store, std::vector<History>& histories, Random& random,
         ChainLink& link = history.known[random.below(history.known.size())];
         if (i == 0 && random.below(2) == 0) {
             ASSERT_TRUE(store.reset(history.key, {&link.plan, 1}));
-            link.state = link.plan->fresh();
+            reset(link);
         } else {
             const Ask back{now, static_cast<Tokens>(random.below(3))};
             ASSERT_TRUE(store.refund({history.key, {&link.plan, 1}, back.cost}));
             refund_to(link, back);
         }
+    }
+}
+
+// Gives some of the histories another rule for one of their plans, until soon.
+void override_some(LimitStore& store, std::vector<History>& histories, Random& random, Moment now) {
+    for (int i = 0; i < 8; ++i) {
+        History& history = histories[random.below(histories.size())];
+        ChainLink& link = history.known[random.below(history.known.size())];
+        const auto drawn = draw_override(random, kPlans);
+        ASSERT_EQ(store.put_override(history.key, *link.plan, {*drawn.first, drawn.second}).value(),
+                  now + drawn.second);
+        put_override(link, drawn, now);
     }
 }
 
@@ -126,7 +127,7 @@ Verdict expected(History& history, const Question& question, Moment now, LeaseId
     }
     const Verdict verdict = decide_chain(links, {now, question.cost, lease});
     for (std::size_t i = 0; i < links.size(); ++i) {
-        history.known[question.picked[i]].state = links[i].state;
+        history.known[question.picked[i]] = links[i];
     }
     return verdict;
 }
@@ -145,8 +146,19 @@ TEST_F(PostgresLimitHistories, AgreeWithTheRulesDecisionForDecision) {
         Moment now = kMidnight + Wait{static_cast<std::int64_t>(random.below(1'000'000'000'000))};
         Wait told{1};
         for (int turn = 0; turn < kTurns && !HasFailure(); ++turn) {
-            now += draw_step(random, told);
+            // With overrides only forward: one that has ended may be forgotten, or not yet.
+            const bool overriding = round % 2 == 0;
+            const Wait step = draw_step(random, told);
+            now += overriding ? std::max(step, Wait{0}) : step;
             set_limit_clock(*clock, now);
+            for (History& history : histories) {
+                for (ChainLink& link : history.known) {
+                    settle(link, now);
+                }
+            }
+            if (overriding) {
+                override_some(*store, histories, random, now);
+            }
             disturb(*store, histories, random, now);
             std::vector<Question> questions;
             std::vector<Check> checks;

@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "base/random.hpp"
+#include "support/chain_links.hpp"
 #include "support/limit_words.hpp"
 #include "support/redis_fixture.hpp"
 
@@ -65,6 +66,7 @@ struct History {
     std::vector<std::size_t> picked{};
     Tokens cost = 0;
     Verdict last{};
+    bool forward = false;  // Only such have overrides: one that has ended may be forgotten, or not yet.
 
     // Mostly microseconds, sometimes years; one step in five goes back. Often exactly to where the answer may
     // change, or a microsecond before.
@@ -77,7 +79,12 @@ struct History {
         constexpr std::array<std::uint64_t, 4> kSteps{60, 10'000'000, 7'200'000'000, 40ULL * 86'400'000'000};
         const std::uint64_t size = random.below(3) != 0 ? kSteps[0] : kSteps.at(random.below(kSteps.size()));
         const auto by = static_cast<std::int64_t>(random.below(size));
-        now = std::max(Moment{}, now + Wait{random.below(5) == 0 ? -by : by});
+        now = std::max(Moment{}, now + Wait{random.below(5) == 0 && !forward ? -by : by});
+    }
+    void settle_all() {
+        for (ChainLink& link : known) {
+            settle(link, now);
+        }
     }
 
     void choose() {
@@ -91,27 +98,17 @@ struct History {
         }
         cost = static_cast<Tokens>(random.below(3));
         if (picked.size() == 1 && random.below(2) == 0) {
-            const Tokens limit = asked[0]->limit();
+            const auto& instead = known[picked[0]].instead;
+            const Tokens limit = instead ? Plan::make("instead", *instead->rule)->limit() : asked[0]->limit();
             cost = limit - static_cast<Tokens>(random.below(static_cast<std::uint64_t>(limit)));
         }
     }
 };
 
-void refund_to(ChainLink& link, const Ask& ask) {
-    std::visit(
-        [&](const auto& rule) {
-            using State = typename std::remove_cvref_t<decltype(rule)>::State;
-            auto& state = std::get<State>(link.state);
-            if (state != rule.fresh()) {
-                rule.refund(state, ask);
-            }
-        },
-        link.plan->rule());
-}
-
 bool release_from(ChainLink& link, const Ask& ask) {
-    const auto* rule = std::get_if<Concurrency>(&link.plan->rule());
-    return rule != nullptr && rule->release(std::get<Concurrency::State>(link.state), ask);
+    const auto* rule = std::get_if<Concurrency>(link.instead ? link.instead->rule : &link.plan->rule());
+    return rule != nullptr &&
+           rule->release(std::get<Concurrency::State>(link.instead ? link.instead->state : link.state), ask);
 }
 
 class RedisScriptDifferential : public testing::Test {
@@ -129,6 +126,7 @@ protected:
         std::vector<Check> checks;
         for (History& each : histories) {
             each.step();
+            each.settle_all();
             each.choose();
             times.push_back(each.now);
             checks.push_back({each.key, each.asked, each.cost});
@@ -154,7 +152,7 @@ protected:
             << history.cost << ", remaining " << verdict.remaining << ", retry "
             << verdict.retry_after.count();
         for (std::size_t i = 0; i < links.size(); ++i) {
-            history.known[history.picked[i]].state = links[i].state;
+            history.known[history.picked[i]] = links[i];
         }
         history.last = verdict;
     }
@@ -163,6 +161,7 @@ protected:
     void give_back(History& history) {
         ChainLink& link = history.known[history.random.below(history.known.size())];
         history.step();
+        history.settle_all();
         clock_.set({history.now});
         if (history.random.below(2) == 0) {
             const Ask back{history.now, static_cast<Tokens>(history.random.below(3))};
@@ -172,6 +171,18 @@ protected:
             const auto released = store_->release(history.key, *link.plan, history.last.lease);
             ASSERT_EQ(released.value(), release_from(link, {history.now, 0, history.last.lease}));
         }
+    }
+
+    void override_one(History& history, std::span<const Plan> plans) {
+        if (!history.forward) {
+            return;
+        }
+        ChainLink& link = history.known[history.random.below(history.known.size())];
+        const auto drawn = draw_override(history.random, plans);
+        clock_.set({history.now});
+        ASSERT_EQ(store_->put_override(history.key, *link.plan, {*drawn.first, drawn.second}).value(),
+                  history.now + drawn.second);
+        put_override(link, drawn, history.now);
     }
 
     QueuedClock clock_;
@@ -187,6 +198,7 @@ TEST_F(RedisScriptDifferential, DecidesLikeCoreOnTenThousandHistories) {
         std::vector<History> histories;
         for (std::uint64_t seed = first; seed < first + kTogether; ++seed) {
             histories.push_back({Random{seed}, "s" + std::to_string(seed), {}, kMidnight});
+            histories.back().forward = seed % 2 == 0;
             for (const Plan& each : plans) {
                 histories.back().known.push_back({&each, each.fresh()});
             }
@@ -194,6 +206,9 @@ TEST_F(RedisScriptDifferential, DecidesLikeCoreOnTenThousandHistories) {
         for (int turn = 0; turn < 24 && !HasFailure(); ++turn) {
             take_all(histories);
             give_back(histories[histories[0].random.below(kTogether)]);
+            for (int i = 0; i < 8; ++i) {
+                override_one(histories[histories[0].random.below(kTogether)], plans);
+            }
         }
     }
 }

@@ -55,10 +55,10 @@ public:
         return fault ? Result<std::vector<Standing>, LimitFault>{Unexpected{*fault}}
                      : real_.inspect(key, plans);
     }
-    Result<void, LimitFault> put_override(std::string_view key, const Plan& plan,
-                                          const LimitOverride& replacement) override {
+    Result<Moment, LimitFault> put_override(std::string_view key, const Plan& plan,
+                                            const LimitOverride& replacement) override {
         const auto fault = arrive();
-        return fault ? Result<void, LimitFault>{Unexpected{*fault}}
+        return fault ? Result<Moment, LimitFault>{Unexpected{*fault}}
                      : real_.put_override(key, plan, replacement);
     }
 

@@ -1,6 +1,9 @@
 #include "app/limits/fail_policy.hpp"
 
+#include <algorithm>
 #include <vector>
+
+#include "core/limits/override_draft.hpp"
 
 namespace sluice {
 namespace {
@@ -14,18 +17,7 @@ LimitAnswer unchecked(LimitReason reason, const BookedPlan& plan) {
     answer.allowed = reason == LimitReason::FailOpen;
     answer.reason = reason;
     answer.plan = &plan;
-    answer.limit = plan.plan.limit();
     return answer;
-}
-
-// No plan of a check that is never asked of a store may be asked for more than it could ever allow.
-std::optional<LimitError> too_dear(const ResolvedCheck& check) {
-    for (const BookedPlan* booked : check.all()) {
-        if (check.cost > booked->plan.limit()) {
-            return refusal_of(LimitFault::InvalidCost, check);
-        }
-    }
-    return std::nullopt;
 }
 
 // The plans of a check that are decided in this process.
@@ -64,6 +56,28 @@ bool spend_if_covered(FailBudget& budget, const FailBudgetOptions& options, Fail
 }
 
 }  // namespace
+
+Tokens FailPolicy::limit_of(std::string_view key, const Plan& plan) const {
+    const Plan* const one = &plan;
+    const auto standing = local_.inspect(key, {&one, 1});
+    return standing ? standing->front().limit : plan.limit();
+}
+
+void FailPolicy::saw_limit(std::string_view key, const Plan& plan, Tokens limit) {
+    if (limit_of(key, plan) == limit) {
+        return;  // What is known already may know more.
+    }
+    if (const auto rule = with_limit(plan.rule(), limit)) {
+        heed(key, plan, {*rule, Wait{kBelieved}});
+    }
+}
+
+bool FailPolicy::is_too_dear(const ResolvedCheck& check) const {
+    const auto all = check.all();
+    return std::any_of(all.begin(), all.end(), [&](const BookedPlan* booked) {
+        return check.cost > limit_of(check.key, booked->plan);
+    });
+}
 
 std::optional<FailPolicy::Speaker> FailPolicy::denier(Checks checks, SteadyTime now) {
     const std::lock_guard lock{mutex_};
@@ -145,8 +159,8 @@ void FailPolicy::give_back(Checks checks) {
 
 LimitReply FailPolicy::answer(Checks checks, const std::shared_ptr<const PlanSet>& plans, SteadyTime now) {
     for (const ResolvedCheck& check : checks) {
-        if (auto error = too_dear(check)) {
-            return Unexpected{*std::move(error)};
+        if (is_too_dear(check)) {
+            return Unexpected{refusal_of(LimitFault::InvalidCost, check)};
         }
     }
     LimitAnswer answer;
@@ -163,6 +177,9 @@ LimitReply FailPolicy::answer(Checks checks, const std::shared_ptr<const PlanSet
         if (!answer.allowed) {
             give_back(checks);
         }
+    }
+    if (answer.reason != LimitReason::Local) {
+        answer.limit = limit_of(checks[answer.check].key, answer.plan->plan);
     }
     if (answer.reason == LimitReason::FailClosed) {
         answer.retry_after = options_.retry_after;

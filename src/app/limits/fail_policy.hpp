@@ -20,7 +20,8 @@ struct FailPolicyOptions {
 
 // Answers checks when the store does not, as each plan says: closed denies; open allows within its budget and
 // denies beyond it; local lets `local`, a store of this process, decide by the same rule. All plans of a
-// check must agree. A plan in shadow mode never denies. A peek spends nothing.
+// check must agree. A plan in shadow mode never denies. A peek spends nothing. What a key's override allows
+// counts, as far as this process has heard of it: `local` remembers that, and no more than it may hold.
 // Thread safety: all of it.
 class FailPolicy {
 public:
@@ -28,6 +29,15 @@ public:
 
     // `local` must outlive the policy.
     FailPolicy(FailPolicyOptions options, LimitStore& local) : options_{options}, local_{local} {}
+
+    // The store has this override from now on.
+    void heed(std::string_view key, const Plan& plan, const LimitOverride& replacement) {
+        (void)local_.put_override(key, plan, replacement);
+    }
+    // The store decided the key by another limit than the plan's: somebody else has overridden it. Believed
+    // for kBelieved.
+    void saw_limit(std::string_view key, const Plan& plan, Tokens limit);
+    static constexpr std::chrono::minutes kBelieved{5};
 
     // Decides these checks as one. Fails if a check is wrong in itself.
     // REQUIRES: at least one check. The plans belong to `plans`.
@@ -41,6 +51,10 @@ private:
         const BookedPlan* plan = nullptr;
     };
 
+    // What the plan allows the key at most, its override heeded.
+    [[nodiscard]] Tokens limit_of(std::string_view key, const Plan& plan) const;
+    // Whether a plan is asked for more than it could ever allow the key.
+    [[nodiscard]] bool is_too_dear(const ResolvedCheck& check) const;
     // The first plan that denies by its policy alone. None: what the open ones let through is spent.
     std::optional<Speaker> denier(Checks checks, SteadyTime now);
     // What the local plans say. None: no plan is local.

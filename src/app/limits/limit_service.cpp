@@ -112,9 +112,13 @@ LimitReply LimitService::settle(Checks checks, const CheckOutcome& outcome, cons
         plan -= checks[speaker].count;
         ++speaker;
     }
-    return counted(checks, LimitAnswer{outcome->allowed, reason_of(*outcome), speaker,
-                                       checks[speaker].booked[plan], outcome->limit, outcome->remaining,
-                                       outcome->retry_after, outcome->reset_after, outcome->lease, plans});
+    const BookedPlan& spoke = *checks[speaker].booked[plan];
+    if (outcome->limit != spoke.plan.limit() && !is_direct()) {
+        policy_.saw_limit(checks[speaker].key, spoke.plan, outcome->limit);
+    }
+    return counted(checks, LimitAnswer{outcome->allowed, reason_of(*outcome), speaker, &spoke, outcome->limit,
+                                       outcome->remaining, outcome->retry_after, outcome->reset_after,
+                                       outcome->lease, plans});
 }
 
 CheckOutcome LimitService::take_direct(std::span<const Check> checks, bool together) {

@@ -40,13 +40,13 @@ struct LimitServiceWorld {
     const LimitServers& servers;  // Those of the store.
 };
 
-// Another rule for one key until a moment. Fields of the draft that are empty are as in the plan itself,
-// unless another algorithm is named.
+// Another rule for one key until it ends, by the store's clock. Fields of the draft that are empty are as in
+// the plan itself, unless another algorithm is named.
 struct OverrideQuestion {
     std::string_view key;
     std::string_view plan;
     PlanDraft draft{};
-    Moment until{};  // In the past: the override ends.
+    OverrideEnd end{};  // In the past: an earlier override ends.
 };
 
 struct KeyStanding {
@@ -94,7 +94,8 @@ public:
     void reset(std::string_view key, std::span<const std::string_view> plans, Done<std::monostate> done);
     void inspect(std::string_view key, std::span<const std::string_view> plans,
                  Done<std::vector<KeyStanding>> done);
-    void put_override(const OverrideQuestion& question, Done<std::monostate> done);
+    // Says when it ends, by the store's clock.
+    void put_override(const OverrideQuestion& question, Done<Moment> done);
 
     // Refuses new work and returns when all that was accepted is done.
     void stop();

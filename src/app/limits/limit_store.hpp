@@ -1,5 +1,6 @@
 #pragma once
 
+#include <algorithm>
 #include <span>
 #include <string_view>
 #include <vector>
@@ -33,11 +34,22 @@ enum class LimitFault : std::uint8_t {
 // A denial is a Verdict, not a fault.
 using CheckOutcome = Result<Verdict, LimitFault>;
 
+// When an override ends: at a moment, or so long after it was put. Both by the store's clock.
+using OverrideEnd = std::variant<Moment, Wait>;
+
+// REQUIRES: 1970 <= now < 1970 + kExactMax microseconds. What no store could count with is cut to the last
+// moment that it can.
+inline Moment end_of(const OverrideEnd& end, Moment now) {
+    const auto* const ttl = std::get_if<Wait>(&end);
+    const Wait longest = moment_of(kExactMax - 1) - now;
+    return ttl == nullptr ? std::get<Moment>(end) : now + std::clamp(*ttl, Wait{0}, longest);
+}
+
 // Another rule for one key in place of a plan's own, until it expires. It counts by itself: it begins fresh,
-// and what the plan had counted for the key is there again afterwards.
+// and what the plan had counted for the key is there again afterwards. A denial's wait heeds its end.
 struct LimitOverride {
     LimitRule rule;
-    Moment until;
+    OverrideEnd end;
 };
 
 // Keeps the state of keys under plans, and decides. The store's own clock counts, so that callers whose
@@ -82,9 +94,10 @@ public:
     virtual Result<std::vector<Standing>, LimitFault> inspect(std::string_view key,
                                                               std::span<const Plan* const> plans) = 0;
 
-    // Replaces an earlier override; one that has expired already removes it. Full: there are too many.
-    virtual Result<void, LimitFault> put_override(std::string_view key, const Plan& plan,
-                                                  const LimitOverride& replacement) = 0;
+    // Replaces an earlier override; one that has expired already removes it. Says when it ends, by the
+    // store's clock. Full: there are too many.
+    virtual Result<Moment, LimitFault> put_override(std::string_view key, const Plan& plan,
+                                                    const LimitOverride& replacement) = 0;
 };
 
 }  // namespace sluice

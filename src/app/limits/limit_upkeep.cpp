@@ -182,7 +182,7 @@ void LimitService::inspect(std::string_view key, std::span<const std::string_vie
     ask<std::vector<KeyStanding>>(look, std::move(done));
 }
 
-void LimitService::put_override(const OverrideQuestion& question, Done<std::monostate> done) {
+void LimitService::put_override(const OverrideQuestion& question, Done<Moment> done) {
     const std::array<std::string_view, 1> name{question.plan};
     auto chosen = choose(question.key, name);
     if (!chosen) {
@@ -194,14 +194,17 @@ void LimitService::put_override(const OverrideQuestion& question, Done<std::mono
         done(Unexpected{LimitError{Kind::InvalidRule, "The override of " + replacement.error().what + "."}});
         return;
     }
-    const auto put = [key = std::string{question.key}, booked = chosen->front(),
-                      replaced = LimitOverride{replacement->rule(), question.until}](
-                         LimitStore& store) -> Result<std::monostate, LimitError> {
-        const auto kept = store.put_override(key, booked->plan, replaced);
-        return kept ? Result<std::monostate, LimitError>{std::monostate{}}
-                    : Unexpected{refused(kept.error())};
+    const auto put = [this, key = std::string{question.key}, booked = chosen->front(),
+                      replaced = LimitOverride{replacement->rule(), question.end}](
+                         LimitStore& store) -> Result<Moment, LimitError> {
+        const auto ends = store.put_override(key, booked->plan, replaced);
+        if (!ends) {
+            return Unexpected{refused(ends.error())};
+        }
+        policy_.heed(key, booked->plan, replaced);
+        return *ends;
     };
-    ask<std::monostate>(put, std::move(done));
+    ask<Moment>(put, std::move(done));
 }
 
 }  // namespace sluice

@@ -178,8 +178,8 @@ Result<void, LimitFault> NodeStore::reset(std::string_view key, std::span<const 
     return forgotten;
 }
 
-Result<void, LimitFault> NodeStore::put_override(std::string_view key, const Plan& plan,
-                                                 const LimitOverride& replacement) {
+Result<Moment, LimitFault> NodeStore::put_override(std::string_view key, const Plan& plan,
+                                                   const LimitOverride& replacement) {
     auto put = store_.put_override(key, plan, replacement);
     denials_.forget(key, clock_());
     blocks_.drop(key, plan);

@@ -51,8 +51,8 @@ public:
                                                       std::span<const Plan* const> plans) override {
         return store_.inspect(key, plans);
     }
-    Result<void, LimitFault> put_override(std::string_view key, const Plan& plan,
-                                          const LimitOverride& replacement) override;
+    Result<Moment, LimitFault> put_override(std::string_view key, const Plan& plan,
+                                            const LimitOverride& replacement) override;
 
 private:
     class LeasedTake;

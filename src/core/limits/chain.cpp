@@ -1,27 +1,51 @@
 #include "core/limits/chain.hpp"
 
-#include <optional>
 #include <vector>
 
 namespace sluice {
 namespace {
 
-Standing look_at(const ChainLink& link, const Ask& ask) {
+const LimitRule& rule_of(const ChainLink& link) {
+    return link.instead ? *link.instead->rule : link.plan->rule();
+}
+
+Moment passes_by(const LimitRule& rule, const LimitState& state, const Ask& ask, Moment at) {
     return std::visit(
+        [&](const auto& each) {
+            using State = typename std::remove_cvref_t<decltype(each)>::State;
+            return passes_under(each, std::get<State>(state), ask, at);
+        },
+        rule);
+}
+
+// REQUIRES: there is an override.
+Moment first_pass(const ChainLink& link, const Ask& ask, Moment at) {
+    return passes_across_end(
+        at, link.instead->until,
+        [&](Moment from) { return passes_by(*link.instead->rule, link.instead->state, ask, from); },
+        [&](Moment from) { return passes_by(link.plan->rule(), link.state, ask, from); });
+}
+
+Standing look_at(const ChainLink& link, const Ask& ask) {
+    Standing standing = std::visit(
         [&](const auto& rule) {
             using State = typename std::remove_cvref_t<decltype(rule)>::State;
-            return rule.look(std::get<State>(link.state), ask);
+            return rule.look(std::get<State>(link.instead ? link.instead->state : link.state), ask);
         },
-        link.plan->rule());
+        rule_of(link));
+    if (link.instead && !standing.allowed) {
+        standing.retry_after = first_pass(link, ask, ask.now) - ask.now;
+    }
+    return standing;
 }
 
 void charge_to(ChainLink& link, const Ask& ask) {
     std::visit(
         [&](const auto& rule) {
             using State = typename std::remove_cvref_t<decltype(rule)>::State;
-            rule.charge(std::get<State>(link.state), ask);
+            rule.charge(std::get<State>(link.instead ? link.instead->state : link.state), ask);
         },
-        link.plan->rule());
+        rule_of(link));
 }
 
 // The plan that keeps the check waiting longest, among those in shadow mode or among the others.
@@ -75,6 +99,13 @@ Verdict decide_chain(std::span<ChainLink> links, const Ask& ask) {
         standings.push_back({link.plan, look_at(link, ask)});
     }
     Verdict verdict = judge(standings);
+    if (!verdict.allowed) {
+        const auto passes = [&](std::size_t i, Moment at) {
+            const bool waits = links[i].instead && !links[i].plan->traits().shadow;
+            return waits ? first_pass(links[i], ask, at) : at;
+        };
+        verdict.retry_after = pass_together(links.size(), ask.now + verdict.retry_after, passes) - ask.now;
+    }
     if (!verdict.allowed || ask.is_peek()) {
         return verdict;
     }
@@ -83,7 +114,7 @@ Verdict decide_chain(std::span<ChainLink> links, const Ask& ask) {
             continue;
         }
         charge_to(links[i], ask);
-        if (std::holds_alternative<Concurrency>(links[i].plan->rule())) {
+        if (std::holds_alternative<Concurrency>(rule_of(links[i]))) {
             verdict.lease = ask.lease;
         }
     }

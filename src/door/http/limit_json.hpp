@@ -35,8 +35,8 @@ Result<std::vector<std::string_view>, Problem> read_plan_names(std::string_view 
 Result<LeaseId, Problem> read_lease(const boost::json::object& body);
 // The fields of a plan, all of them optional here, in a body that has `fields`.
 Result<PlanDraft, Problem> read_plan(const boost::json::object& body, const BodyFields& fields);
-// When an override ends: `until`, or `ttl` from now on.
-Result<Moment, Problem> read_end(const boost::json::object& body, Instant now);
+// When an override ends: `until`, or `ttl` from when the store has it.
+Result<OverrideEnd, Problem> read_end(const boost::json::object& body, Instant now);
 
 // Writers.
 void append_answer(std::string& json, const LimitAnswer& answer);

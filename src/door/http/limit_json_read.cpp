@@ -178,7 +178,7 @@ Result<PlanDraft, Problem> read_plan(const json::object& body, const BodyFields&
     return draft;
 }
 
-Result<Moment, Problem> read_end(const json::object& body, Instant now) {
+Result<OverrideEnd, Problem> read_end(const json::object& body, Instant now) {
     const auto until = read_text(body, "until", "invalid_time");
     const auto ttl = read_text(body, "ttl", "invalid_duration");
     if (!until || !ttl) {
@@ -189,7 +189,7 @@ Result<Moment, Problem> read_end(const json::object& body, Instant now) {
     }
     if (*ttl) {
         const auto length = parse_duration(**ttl);
-        return length ? Result<Moment, Problem>{Moment{now + *length}}
+        return length ? Result<OverrideEnd, Problem>{Wait{*length}}
                       : Unexpected{bad_field("invalid_duration", "ttl",
                                              "must be an ISO-8601 duration like PT1H, at most P31D.")};
     }
@@ -198,7 +198,7 @@ Result<Moment, Problem> read_end(const json::object& body, Instant now) {
         return Unexpected{bad_field("invalid_time", "until",
                                     "must be an ISO-8601 time with an offset, at most ten years away.")};
     }
-    return Moment{*end};
+    return OverrideEnd{Moment{*end}};
 }
 
 }  // namespace sluice::http

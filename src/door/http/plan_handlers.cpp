@@ -68,7 +68,7 @@ Result<std::unique_ptr<KeyWords>, Problem> read_key_words(const Request& request
 struct OverrideWords {
     std::string plan;
     PlanDraft draft;
-    Moment until;
+    OverrideEnd end;
 };
 
 Result<OverrideWords, Problem> read_override(const ServerWorld& world, const Request& request) {
@@ -84,11 +84,11 @@ Result<OverrideWords, Problem> read_override(const ServerWorld& world, const Req
     if (!plan || !*plan) {
         return Unexpected{plan ? bad("invalid_plans", "plan is missing.") : plan.error()};
     }
-    const auto until = read_end(*body.object(), world.clock.now());
-    if (!until) {
-        return Unexpected{until.error()};
+    const auto end = read_end(*body.object(), world.clock.now());
+    if (!end) {
+        return Unexpected{end.error()};
     }
-    return OverrideWords{std::string{**plan}, *std::move(draft), *until};
+    return OverrideWords{std::string{**plan}, *std::move(draft), *end};
 }
 
 }  // namespace
@@ -170,14 +170,14 @@ Answer override_key(const ServerWorld& world, const Request& request) {
     if (!key || !words) {
         co_return answer(!key ? key.error() : words.error());
     }
-    auto start = [&](LimitService::Done<std::monostate> done) {
-        world.limits.put_override({*key, words->plan, words->draft, words->until}, std::move(done));
+    auto start = [&](LimitService::Done<Moment> done) {
+        world.limits.put_override({*key, words->plan, words->draft, words->end}, std::move(done));
     };
-    const auto kept = co_await await_limits<Result<std::monostate, LimitError>>(start);
+    const auto kept = co_await await_limits<Result<Moment, LimitError>>(start);
     if (!*kept) {
         co_return answer(to_problem(kept->error()));
     }
-    const Instant until = std::chrono::floor<Duration>(words->until);
+    const Instant until = std::chrono::floor<Duration>(**kept);
     audit(world, request,
           "overrode plan " + words->plan + " for key " + request.capture + " until " + format_instant(until));
     std::string json = R"({"key":)";

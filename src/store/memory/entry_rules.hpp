@@ -19,6 +19,16 @@ inline Standing look_at(const LimitEntry* entry, const LimitRule& rule, const As
         rule);
 }
 
+// passes_under() of the rule. Null: a key that is not known.
+inline Moment passes_by(const LimitEntry* entry, const LimitRule& rule, const Ask& ask, Moment at) {
+    return std::visit(
+        [&](const auto& each) {
+            return entry == nullptr ? passes_under(each, each.fresh(), ask, at)
+                                    : passes_under(each, StateOf<decltype(each)>::read(*entry), ask, at);
+        },
+        rule);
+}
+
 // Changes the state of an entry, for example by charging it.
 template <class Change>
 void change(LimitEntry& entry, const LimitRule& rule, Change how) {

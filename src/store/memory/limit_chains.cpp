@@ -25,6 +25,11 @@ std::optional<CheckOutcome> LimitChains::try_take(Links& links, Moment now) {
     });
     Verdict verdict = judge({standings.data(), links.count});
     if (!verdict.allowed) {
+        const auto passes = [&](std::size_t i, Moment at) {
+            const Link& link = links.items[i];
+            return link.is_overridden() && !link.plan->traits().shadow ? link.first_pass(at) : at;
+        };
+        verdict.retry_after = pass_together(links.count, now + verdict.retry_after, passes) - now;
         return verdict;
     }
     // All that may want memory comes before the first charge.

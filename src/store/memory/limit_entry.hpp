@@ -116,14 +116,20 @@ private:
 // Whose state an entry holds.
 struct EntryName {
     std::string_view key;
-    std::uint16_t plan;  // With kOverriding: the plan's override.
+    std::uint16_t plan;  // The plan's number and the kind of its rule; with kOverriding: of its override.
     std::uint32_t hash;  // Of both.
-
-    bool operator==(const EntryName&) const = default;
 };
 
-// Plans have less than half of the numbers; the others stand for their overrides.
+// Of the bits of EntryName::plan twelve are the plan's number and three the index of its rule: state of
+// different rules lives apart, so a plan that changes its rule and changes it back goes on where it was.
+inline constexpr unsigned kRuleShift = 12;
+inline constexpr std::uint16_t kNumberMask = (1U << kRuleShift) - 1;
 inline constexpr std::uint16_t kOverriding = 0x8000;
+static_assert(std::variant_size_v<LimitRule> < 8);  // All bits set never names an entry.
+
+inline constexpr std::uint16_t with_rule(std::uint16_t plan, std::size_t rule) {
+    return static_cast<std::uint16_t>((plan & kNumberMask) | rule << kRuleShift);
+}
 
 inline std::uint32_t salt_of(std::uint16_t plan) { return plan * 0x9E3779B1U; }
 
@@ -135,11 +141,16 @@ inline EntryName named(std::string_view key, std::uint16_t plan, std::uint64_t h
 inline EntryName renamed(const EntryName& name, std::uint16_t plan) {
     return {name.key, plan, name.hash ^ salt_of(name.plan) ^ salt_of(plan)};
 }
-inline EntryName overriding(const EntryName& name) {
-    return renamed(name, static_cast<std::uint16_t>(name.plan | kOverriding));
+// The state that the plan's override has under a rule, and that the plan itself has.
+inline EntryName overriding(const EntryName& name, std::size_t rule) {
+    return renamed(name, static_cast<std::uint16_t>(with_rule(name.plan, rule) | kOverriding));
 }
-inline EntryName own(const EntryName& name) {
-    return renamed(name, static_cast<std::uint16_t>(name.plan & ~kOverriding));
+inline EntryName own(const EntryName& name, std::size_t rule) {
+    return renamed(name, with_rule(name.plan, rule));
+}
+// Whether both are of one key and plan, whatever the rules.
+inline bool same_plan(const EntryName& one, const EntryName& other) {
+    return (one.plan & kNumberMask) == (other.plan & kNumberMask) && one.key == other.key;
 }
 
 }  // namespace sluice

@@ -19,11 +19,28 @@ struct Link {
     EntryName name;         // The plan's own, or an override's.
     const LimitRule* rule;  // Likewise.
     LimitEntry* entry;      // Null: nothing is known.
+    Moment until;           // Of an override: when it ends.
 
+    [[nodiscard]] bool is_overridden() const { return (name.plan & kOverriding) != 0; }
     [[nodiscard]] Ask ask(Moment now, LeaseId lease = {}) const { return {now, cost, lease}; }
     // Whether an entry must be made before this can be charged. A peek needs none.
     [[nodiscard]] bool needs_entry() const { return entry == nullptr && cost > 0; }
-    [[nodiscard]] Standing look(Moment now) const { return look_at(entry, *rule, ask(now)); }
+    [[nodiscard]] Standing look(Moment now) const {
+        Standing standing = look_at(entry, *rule, ask(now));
+        if (is_overridden() && !standing.allowed) [[unlikely]] {
+            standing.retry_after = first_pass(now) - now;
+        }
+        return standing;
+    }
+    // REQUIRES: it is overridden, and the lock of the shard.
+    [[nodiscard]] Moment first_pass(Moment at) const {
+        const LimitRule& plain = plan->rule();
+        return passes_across_end(
+            at, until, [&](Moment from) { return passes_by(entry, *rule, ask(from), from); },
+            [&](Moment from) {
+                return passes_by(shard->table.find(own(name, plain.index())), plain, ask(from), from);
+            });
+    }
 };
 
 // The links of one check, or of several that are decided together, without allocating.
@@ -62,25 +79,24 @@ private:
 };
 
 inline bool has_link(const Links& links, const EntryName& name) {
-    return std::any_of(links.begin(), links.end(), [&](const Link& link) { return link.name == name; });
+    return std::any_of(links.begin(), links.end(),
+                       [&](const Link& link) { return same_plan(link.name, name); });
 }
 
-// Looks for overrides and entries; what an earlier call found is found anew. Throws std::bad_alloc.
+// Looks for overrides and entries; what an earlier call found is found anew.
 // REQUIRES: the locks of the links.
 inline void find_links(Links& links, Moment now) {
     for (Link& link : links) {
-        link.name = own(link.name);
         link.rule = &link.plan->rule();
+        link.name = own(link.name, link.rule->index());
         if (!link.shard->overrides.empty()) [[unlikely]] {
-            if (const LimitRule* rule = link.shard->overrides.find({link.name.plan, link.name.key}, now)) {
-                link.rule = rule;
-                link.name = overriding(link.name);
+            if (const auto* instead = link.shard->overrides.find(link.name, now)) {
+                link.rule = &instead->rule;
+                link.until = instead->until;
+                link.name = overriding(link.name, link.rule->index());
             }
         }
         link.entry = link.shard->table.find(link.name);
-        if (link.entry != nullptr) {
-            LimitTable::adopt(*link.entry, *link.rule);
-        }
     }
 }
 

@@ -79,9 +79,14 @@ bool LimitShards::reserve(const Links& links, std::size_t count) {
 }
 
 void LimitShards::forget(LimitShard& shard, const EntryName& name) {
-    if (LimitEntry* entry = shard.table.find(name)) {
-        shard.table.erase(*entry);
-        held_.fetch_sub(1, std::memory_order_relaxed);
+    const auto forget_one = [&](const EntryName& each) {
+        if (LimitEntry* entry = shard.table.find(each)) {
+            shard.table.erase(*entry);
+            held_.fetch_sub(1, std::memory_order_relaxed);
+        }
+    };
+    for (std::size_t rule = 0; rule < std::variant_size_v<LimitRule>; ++rule) {
+        forget_one((name.plan & kOverriding) != 0 ? overriding(name, rule) : own(name, rule));
     }
 }
 

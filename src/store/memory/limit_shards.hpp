@@ -30,7 +30,7 @@ public:
     // that matters has changed. REQUIRES: the locks of the links.
     bool add_absent(Links& links);
 
-    // REQUIRES: the shard's lock.
+    // Whatever the rule: of the plan itself, or of its override. REQUIRES: the shard's lock.
     void forget(LimitShard& shard, const EntryName& name);
 
     // Drops idle keys; each shard is searched for them at most once in 100 ms. Returns when the next may go,

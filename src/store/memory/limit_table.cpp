@@ -65,13 +65,6 @@ LimitEntry& LimitTable::add(const EntryName& name, const LimitRule& rule) {
     return entries_[at] = made;
 }
 
-void LimitTable::restart(LimitEntry& entry, const LimitRule& rule) {
-    LimitEntry changed = entry;
-    begin_state(changed, rule);
-    end_state(entry);
-    entry = changed;
-}
-
 // What follows moves up, unless it would then stand in front of where its search begins.
 void LimitTable::erase(LimitEntry& entry) {
     end_entry(entry);

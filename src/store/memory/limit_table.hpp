@@ -35,7 +35,7 @@ public:
     }
 
     // The same for one kind of state, with a short key, where the search begins at `home`. Null: search by
-    // find(), which also finds the state of another kind.
+    // find(), which also looks on from the table's end at its beginning.
     // REQUIRES: `home` is where home_of says; the key is at most LimitEntry::kShortKeyMax bytes.
     [[nodiscard]] LimitEntry* find_short(LimitEntry* home, const EntryName& name, std::uint8_t kind) {
         const std::uint64_t head = LimitEntry::head_of(name.hash, name.plan, kind, name.key.size() - 1);
@@ -58,13 +58,6 @@ public:
     // With a fresh state. Throws std::bad_alloc, and then has added nothing.
     // REQUIRES: has_room(1), and it is not there yet.
     LimitEntry& add(const EntryName& name, const LimitRule& rule);
-    // Begins anew where the state is that of another kind of rule: the plan has changed. Throws
-    // std::bad_alloc, and then has changed nothing.
-    static void adopt(LimitEntry& entry, const LimitRule& rule) {
-        if (entry.kind != rule.index() + 1) {
-            restart(entry, rule);
-        }
-    }
     void erase(LimitEntry& entry);
 
     struct Sweep {
@@ -80,7 +73,6 @@ private:
     }
     [[nodiscard]] std::size_t home(std::uint32_t hash) const { return home_of(hash, entries_.size()); }
     [[nodiscard]] std::size_t next(std::size_t at) const { return at + 1 == entries_.size() ? 0 : at + 1; }
-    static void restart(LimitEntry& entry, const LimitRule& rule);
 
     std::span<LimitEntry> entries_;
     std::size_t used_ = 0;

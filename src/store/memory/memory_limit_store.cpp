@@ -62,8 +62,8 @@ public:
         return guarded([&] { return standings_of(key, plans); });
     }
 
-    Result<void, LimitFault> put_override(std::string_view key, const Plan& plan,
-                                          const LimitOverride& replacement) override {
+    Result<Moment, LimitFault> put_override(std::string_view key, const Plan& plan,
+                                            const LimitOverride& replacement) override {
         return guarded([&] { return override_rule(key, plan, replacement); });
     }
 
@@ -214,7 +214,7 @@ private:
             if (number == PlanNumbers::kNone || has_link(links, name)) {
                 return LimitFault::InvalidPlans;
             }
-            links.items[links.count++] = {plan, check.cost, shard, name, &plan->rule(), nullptr};
+            links.items[links.count++] = {plan, check.cost, shard, name, &plan->rule(), nullptr, {}};
         }
         return std::nullopt;
     }
@@ -272,7 +272,7 @@ private:
         const LinkLocks locks{links};
         for (const Link& link : links) {
             shards_.forget(*link.shard, link.name);
-            shards_.forget(*link.shard, overriding(link.name));
+            shards_.forget(*link.shard, overriding(link.name, 0));
         }
         return {};
     }
@@ -294,15 +294,17 @@ private:
         return standings;
     }
 
-    Result<void, LimitFault> override_rule(std::string_view key, const Plan& plan,
-                                           const LimitOverride& replacement) {
+    Result<Moment, LimitFault> override_rule(std::string_view key, const Plan& plan,
+                                             const LimitOverride& replacement) {
         const auto number = numbers_.number_of(plan);
         if (!is_key(key) || number == PlanNumbers::kNone) {
             return Unexpected{is_key(key) ? LimitFault::InvalidPlans : LimitFault::InvalidKey};
         }
         const std::uint64_t hash = hash_(key);
-        const bool is_kept = overrides_.put(named(key, number, hash), hash, replacement, read_clock());
-        return is_kept ? Result<void, LimitFault>{} : Unexpected{LimitFault::Full};
+        const Moment now = read_clock();
+        const bool is_kept = overrides_.put(named(key, number, hash), hash, replacement, now);
+        return is_kept ? Result<Moment, LimitFault>{end_of(replacement.end, now)}
+                       : Unexpected{LimitFault::Full};
     }
 
     const MomentClock& clock_;

@@ -6,7 +6,7 @@
 #include <string>
 #include <string_view>
 
-#include "app/limits/limit_store.hpp"
+#include "store/memory/limit_entry.hpp"
 
 namespace sluice {
 
@@ -14,33 +14,34 @@ namespace sluice {
 // Thread safety: none; its shard has a lock.
 class OverrideBook {
 public:
-    struct Name {
-        std::uint16_t plan;
-        std::string_view key;
+    struct Instead {
+        LimitRule rule;
+        Moment until;
     };
 
     [[nodiscard]] bool empty() const { return known_ == nullptr; }
-    [[nodiscard]] bool has(const Name& name) const {
+    // Everywhere: which rule a name is of does not matter.
+    [[nodiscard]] bool has(const EntryName& name) const {
         return known_ != nullptr && known_->find(name) != known_->end();
     }
     // Null: there is none, or it has expired.
-    [[nodiscard]] const LimitRule* find(const Name& name, Moment now) const {
+    [[nodiscard]] const Instead* find(const EntryName& name, Moment now) const {
         if (known_ == nullptr) {
             return nullptr;
         }
         const auto found = known_->find(name);
-        return found != known_->end() && now < found->second.until ? &found->second.rule : nullptr;
+        return found != known_->end() && now < found->second.until ? &found->second : nullptr;
     }
 
     // Replaces an earlier one. Throws std::bad_alloc, and then has changed nothing.
-    void put(const Name& name, const LimitOverride& replacement) {
+    void put(const EntryName& name, const Instead& replacement) {
         auto made = known_ == nullptr ? std::make_unique<Known>() : nullptr;
         Known& known = known_ == nullptr ? *made : *known_;
-        known.insert_or_assign(OwnedName{name.plan, std::string{name.key}}, replacement);
+        known.insert_or_assign(OwnedName{number_of(name.plan), std::string{name.key}}, replacement);
         known_ = made == nullptr ? std::move(known_) : std::move(made);
     }
     // How many there were: 0 or 1.
-    std::size_t erase(const Name& name) {
+    std::size_t erase(const EntryName& name) {
         if (!has(name)) {
             return 0;
         }
@@ -60,6 +61,9 @@ public:
     }
 
 private:
+    static std::uint16_t number_of(std::uint16_t plan) {
+        return static_cast<std::uint16_t>(plan & kNumberMask);
+    }
     struct OwnedName {
         std::uint16_t plan;
         std::string key;
@@ -68,12 +72,13 @@ private:
         using is_transparent = void;
         template <class One, class Other>
         bool operator()(const One& one, const Other& other) const {
-            return one.plan != other.plan ? one.plan < other.plan
-                                          : std::string_view{one.key} < std::string_view{other.key};
+            const auto left = number_of(one.plan);
+            const auto right = number_of(other.plan);
+            return left != right ? left < right : std::string_view{one.key} < std::string_view{other.key};
         }
     };
 
-    using Known = std::map<OwnedName, LimitOverride, Before>;
+    using Known = std::map<OwnedName, Instead, Before>;
 
     void drop_if_empty() {
         if (known_->empty()) {

@@ -7,16 +7,19 @@
 #include <mutex>
 #include <string>
 
-#include "core/limits/plan.hpp"
+#include "store/memory/limit_entry.hpp"
 
 namespace sluice {
 
-// Gives each plan name a small number for good. Looking up a plan that was looked up before is one load.
+// Gives each plan name a small number for good; what is told of a plan is that and its rule, as
+// EntryName::plan has it. Looking up a plan that was looked up before is one load.
 // Thread safety: all of it.
 class PlanNumbers {
 public:
     using Number = std::uint16_t;
     static constexpr std::size_t kNamesMax = 4'096;
+
+    static_assert(kNamesMax <= kNumberMask + 1);
 
     // A plain number, because copying an optional one is felt at this speed.
     static constexpr Number kNone = 0xFFFF;
@@ -42,8 +45,9 @@ private:
         if (known == numbers_.end()) {
             return kNone;
         }
-        recent_of(plan).store(plan.id() << kNumberBits | known->second, std::memory_order_relaxed);
-        return known->second;
+        const Number number = with_rule(known->second, plan.rule().index());
+        recent_of(plan).store(plan.id() << kNumberBits | number, std::memory_order_relaxed);
+        return number;
     }
 
     Number add(const Plan& plan) {
@@ -51,7 +55,8 @@ private:
         if (numbers_.size() == kNamesMax && !numbers_.contains(plan.name())) {
             return kNone;
         }
-        return numbers_.try_emplace(plan.name(), static_cast<Number>(numbers_.size())).first->second;
+        const auto known = numbers_.try_emplace(plan.name(), static_cast<Number>(numbers_.size())).first;
+        return with_rule(known->second, plan.rule().index());
     }
 
     [[nodiscard]] std::atomic<std::uint64_t>& recent_of(const Plan& plan) const {

@@ -29,8 +29,8 @@ constexpr Statement kReset{"reset_limits", "select sluice.reset_limits($1, $2)"}
 constexpr Statement kInspect{"inspect_limits",
                              "select allowed, limit_ct, remaining, retry_after, reset_after"
                              " from sluice.inspect_limits($1, $2, $3, $4, $5, $6)"};
-constexpr Statement kOverride{"override_limit", "select sluice.override_limit($1, $2, $3, $4, $5)"};
 constexpr Statement kProbe{"probe_limits", "select 1"};
+constexpr Statement kOverride{"override_limit", "select sluice.override_limit($1, $2, $3, $4, $5, $6)"};
 constexpr Statement kPutPlans{"put_plans", "select sluice.put_plans($1, $2, $3, $4, $5, $6, $7)"};
 
 // The names of plans, and their rules, each in an array.
@@ -196,20 +196,28 @@ public:
         return standings;
     }
 
-    Result<void, LimitFault> put_override(std::string_view key, const Plan& plan,
-                                          const LimitOverride& replacement) override {
+    Result<Moment, LimitFault> put_override(std::string_view key, const Plan& plan,
+                                            const LimitOverride& replacement) override {
         const Plan* const one = &plan;
         if (const auto fault = fault_of({key, {&one, 1}, 0})) {
             return Unexpected{*fault};
         }
         const RuleTerms rule = terms_of(replacement.rule);
         const auto turn = turn_of(key);
-        return done(call(kOverride, Parameters{}
-                                        .add(key_text(key))
-                                        .add(plan.name())
-                                        .add(rule.algorithm)
-                                        .add(terms_text(rule))
-                                        .add(microseconds_of(replacement.until))));
+        const auto* const ttl = std::get_if<Wait>(&replacement.end);
+        Parameters parameters;
+        parameters.add(key_text(key)).add(plan.name()).add(rule.algorithm).add(terms_text(rule));
+        if (ttl != nullptr) {
+            parameters.add_null().add(std::clamp<std::int64_t>(ttl->count(), 0, kExactMax - 1));
+        } else {
+            parameters.add(microseconds_of(std::get<Moment>(replacement.end))).add_null();
+        }
+        const auto rows = call(kOverride, std::move(parameters));
+        if (!rows) {
+            return Unexpected{rows.error()};
+        }
+        const auto ends = rows->empty() ? std::nullopt : rows->number(0, 0);
+        return ends ? Result<Moment, LimitFault>{moment_of(*ends)} : Unexpected{LimitFault::Unavailable};
     }
 
     bool publish_plans(std::span<const Plan* const> plans) override {
@@ -335,7 +343,7 @@ private:
     ConnectionPool pool_;
     LimitSweeper sweeper_;
     const std::string server_;  // As people call it.
-    ServerWatch watch_;
+    sluice::ServerWatch watch_;
 };
 
 }  // namespace

@@ -174,9 +174,9 @@ public:
         });
     }
 
-    Result<void, LimitFault> put_override(std::string_view key, const Plan& plan,
-                                          const LimitOverride& replacement) override {
-        return guarded([&]() -> Result<void, LimitFault> {
+    Result<Moment, LimitFault> put_override(std::string_view key, const Plan& plan,
+                                            const LimitOverride& replacement) override {
+        return guarded([&]() -> Result<Moment, LimitFault> {
             const std::array<const Plan*, 1> plans{&plan};
             Links links;
             if (const auto fault = add_links({key, plans, 0}, links)) {
@@ -185,12 +185,16 @@ public:
             std::vector<std::string> words = words_for("override", links);
             words.resize(words.size() - 5);
             append_rule_words(words, replacement.rule, 0, false);
-            const std::int64_t until =
-                std::clamp<std::int64_t>(microseconds_of(replacement.until), 0, kExactMax);
-            words.push_back(std::to_string(until));
+            const auto* const ttl = std::get_if<Wait>(&replacement.end);
+            words.emplace_back(ttl != nullptr ? "in" : "at");
+            const std::int64_t end =
+                ttl != nullptr ? ttl->count() : microseconds_of(std::get<Moment>(replacement.end));
+            words.push_back(std::to_string(std::clamp<std::int64_t>(end, 0, kExactMax - 1)));
             const auto reply = run_one(std::move(words), links);
-            const auto fault = fault_in(reply, 1);
-            return fault ? Unexpected{*fault} : Result<void, LimitFault>{};
+            if (const auto fault = fault_in(reply, 2)) {
+                return Unexpected{*fault};
+            }
+            return moment_of(reply->at(1).integer());
         });
     }
 

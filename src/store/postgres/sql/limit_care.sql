@@ -1,6 +1,15 @@
 -- What else is done with limits: giving back, forgetting, overriding, looking, cleaning up; the plans that
 -- SQL knows, and sluice.allow for applications.
 
+-- Writes what a row holds, but for its override's terms. REQUIRES: its lock.
+create or replace function sluice.keep_limit(a_held sluice.limit_state) returns void
+language sql set search_path = pg_catalog, pg_temp as $$
+    update sluice.limit_state s
+    set algorithm_no = (a_held).algorithm_no, state = (a_held).state, shelf = (a_held).shelf,
+        override_state = (a_held).override_state, idle_at = (a_held).idle_at
+    where s.limit_key = (a_held).limit_key and s.plan_nm = (a_held).plan_nm
+$$;
+
 -- Gives back what a check took. The plans stand in byte order. 'cost': it is above what one of them allows,
 -- and nothing was given back.
 create or replace function sluice.refund_limits(a_key bytea, a_plans text[], a_algorithms integer[],
@@ -25,11 +34,12 @@ begin
             end if;
             continue when turn = 1 or footing.state is null;
             given := sluice.limit_refund(footing.algorithm, footing.terms, footing.state, moment, a_cost);
-            update sluice.limit_state s
-            set state = case when footing.overridden then s.state else given.state end,
-                idle_at = case when footing.overridden then s.idle_at else given.idle_at end,
-                override_state = case when footing.overridden then given.state else s.override_state end
-            where s.limit_key = a_key and s.plan_nm = a_plans[i];
+            if footing.overridden then
+                held.override_state := given.state;
+            else
+                held := sluice.limit_state_with(held, footing.algorithm, given.state, given.idle_at);
+            end if;
+            perform sluice.keep_limit(held);
         end loop;
     end loop;
     return null;
@@ -57,10 +67,13 @@ begin
         continue when list[i + 2] <> a_lease or list[i + 1] = 0;
         list[i + 1] := 0;
         list := sluice.refund_list(list, 3, 1, 0);
-        update sluice.limit_state s
-        set state = case when footing.overridden then s.state else list end,
-            override_state = case when footing.overridden then list else s.override_state end
-        where s.limit_key = a_key and s.plan_nm = a_plan;
+        if footing.overridden then
+            held.override_state := list;
+        else
+            held := sluice.limit_state_with(held, 5, list,
+                list[cardinality(list) - 2] + footing.terms[2]);
+        end if;
+        perform sluice.keep_limit(held);
         return true;
     end loop;
     return false;
@@ -74,7 +87,7 @@ begin
     perform from sluice.limit_state s
     where s.limit_key = a_key and s.plan_nm = any (a_plans) order by s.plan_nm for update;
     update sluice.limit_state s
-    set algorithm_no = null, state = null, override_state = null, idle_at = coalesce(s.override_until, 0)
+    set algorithm_no = null, state = null, shelf = null, override_state = null, idle_at = coalesce(s.override_until, 0)
     where s.limit_key = a_key and s.plan_nm = any (a_plans);
 end
 $$;
@@ -93,30 +106,38 @@ begin
         select s.* into held from sluice.limit_state s where s.limit_key = a_key and s.plan_nm = a_plans[i];
         footing := sluice.limit_footing(held, a_algorithms[i],
             array[a_terms_1[i], a_terms_2[i], a_terms_3[i]], moment);
-        return query select step.allowed, footing.terms[1], step.remaining, step.retry_after, step.reset_after
+        return query select step.allowed, footing.terms[1], step.remaining,
+                case when footing.overridden and not step.allowed
+                     then sluice.limit_first_pass(footing, moment, 0) - moment else step.retry_after end,
+                step.reset_after
             from sluice.limit_step(footing.algorithm, footing.terms, footing.state, moment, 0, 0) as step;
     end loop;
 end
 $$;
 
--- Another rule for one key, until then. It begins fresh. One that has expired already removes the override.
+-- Another rule for one key, until a moment or for so many microseconds from now on; says when it ends. It begins
+-- fresh. One that has expired already removes the override.
 create or replace function sluice.override_limit(a_key bytea, a_plan text, a_algorithm integer, a_terms bigint[],
-    a_until bigint) returns void
+    a_until bigint, a_ttl bigint) returns bigint
 language plpgsql set search_path = pg_catalog, pg_temp as $$
+declare
+    moment constant bigint := sluice.limit_clock();
+    ends constant bigint := coalesce(a_until, least(moment + a_ttl, (1::bigint << 52) - 1));
 begin
-    if a_until <= sluice.limit_clock() then
+    if ends <= moment then
         update sluice.limit_state s
         set override_no = null, override_terms = null, override_until = null, override_state = null
         where s.limit_key = a_key and s.plan_nm = a_plan;
-        return;
+        return ends;
     end if;
     insert into sluice.limit_state as s (limit_key, plan_nm, override_no, override_terms, override_until,
         idle_at)
-    values (a_key, a_plan, a_algorithm, a_terms, a_until, a_until)
+    values (a_key, a_plan, a_algorithm, a_terms, ends, ends)
     on conflict (limit_key, plan_nm) do update
     set override_no = excluded.override_no, override_terms = excluded.override_terms,
         override_until = excluded.override_until, override_state = null,
         idle_at = greatest(s.idle_at, excluded.idle_at);
+    return ends;
 end
 $$;
 

@@ -94,16 +94,111 @@ begin
 end
 $$;
 
+-- What is remembered under an algorithm. Each keeps its own, so nodes that disagree on a plan's algorithm do
+-- not wipe what the other counted.
+create or replace function sluice.limit_state_of(a_held sluice.limit_state, a_algorithm integer) returns bigint[]
+language plpgsql immutable parallel safe as $$
+begin
+    if a_held.algorithm_no = a_algorithm or a_held.shelf is null then
+        return case when a_held.algorithm_no = a_algorithm then a_held.state end;
+    end if;
+    return (select s.state from unnest(a_held.shelf) as s where s.algorithm_no = a_algorithm);
+end
+$$;
+
+-- The row with another state of an algorithm. It lasts as long as the last of what it holds.
+create or replace function sluice.limit_state_with(a_held sluice.limit_state, a_algorithm integer, a_state bigint[],
+    a_idle_at bigint) returns sluice.limit_state
+language plpgsql immutable parallel safe as $$
+declare
+    held sluice.limit_state := a_held;
+begin
+    if held.algorithm_no <> a_algorithm then
+        held.shelf := array(select s from unnest(held.shelf) as s
+                            where s.algorithm_no not in (held.algorithm_no, a_algorithm))
+            || row(held.algorithm_no, held.state, held.idle_at)::sluice.limit_shelf;
+    end if;
+    held.algorithm_no := a_algorithm;
+    held.state := a_state;
+    held.idle_at := a_idle_at;
+    if held.shelf is not null then
+        held.idle_at := greatest(a_idle_at, (select max(s.idle_at) from unnest(held.shelf) as s));
+    end if;
+    return held;
+end
+$$;
+
+-- What decides for a key now: the rule of its override or else the plan's own, and what is remembered under
+-- it. Of an override also when it ends, and what decides from then on.
 create or replace function sluice.limit_footing(a_held sluice.limit_state, a_algorithm integer, a_terms bigint[],
     a_moment bigint) returns sluice.limit_footing
 language plpgsql immutable parallel safe as $$
 begin
     if a_held.override_until > a_moment then
-        return row(true, a_held.override_no, a_held.override_terms,
-            a_held.override_state)::sluice.limit_footing;
+        return row(true, a_held.override_no, a_held.override_terms, a_held.override_state,
+            a_held.override_until, a_algorithm, a_terms,
+            sluice.limit_state_of(a_held, a_algorithm))::sluice.limit_footing;
     end if;
-    return row(false, a_algorithm, a_terms,
-        case when a_held.algorithm_no = a_algorithm then a_held.state end)::sluice.limit_footing;
+    return row(false, a_algorithm, a_terms, sluice.limit_state_of(a_held, a_algorithm),
+        null, null, null, null)::sluice.limit_footing;
+end
+$$;
+
+-- The first moment from a_at on at which a check passes under one rule, if nothing is charged until then. What
+-- costs more than the rule could ever allow does not wait: it is told so.
+create or replace function sluice.limit_passes_under(a_algorithm integer, a_terms bigint[], a_state bigint[], a_at bigint,
+    a_cost bigint) returns bigint
+language plpgsql immutable parallel safe as $$
+declare
+    step sluice.limit_step;
+begin
+    if a_cost > a_terms[1] then
+        return a_at;
+    end if;
+    step := sluice.limit_step(a_algorithm, a_terms, a_state, a_at, a_cost, 0);
+    return a_at + case when step.allowed then 0 else step.retry_after end;
+end
+$$;
+
+-- The same where an override ends.
+create or replace function sluice.limit_first_pass(a_footing sluice.limit_footing, a_at bigint, a_cost bigint)
+returns bigint language plpgsql immutable parallel safe as $$
+declare
+    at bigint := a_at;
+    passes bigint;
+begin
+    if at < a_footing.ends then
+        passes := sluice.limit_passes_under(a_footing.algorithm, a_footing.terms, a_footing.state, at, a_cost);
+        if passes < a_footing.ends then
+            return passes;
+        end if;
+        at := a_footing.ends;
+    end if;
+    return sluice.limit_passes_under(a_footing.own_algorithm, a_footing.own_terms, a_footing.own_state, at,
+        a_cost);
+end
+$$;
+
+-- The first moment from a_at on at which none of the links keeps a denied check waiting: one that passes now
+-- may not any more when its override ends.
+create or replace function sluice.limits_pass_together(a_links sluice.limit_link[], a_at bigint) returns bigint
+language plpgsql immutable parallel safe as $$
+declare
+    at bigint := a_at;
+    passes bigint;
+    moved boolean := true;
+    link sluice.limit_link;
+begin
+    while moved loop
+        moved := false;
+        foreach link in array a_links loop
+            continue when link.shadow or not (link.footing).overridden;
+            passes := sluice.limit_first_pass(link.footing, at, link.cost);
+            moved := moved or passes > at;
+            at := greatest(at, passes);
+        end loop;
+    end loop;
+    return at;
 end
 $$;
 
@@ -160,10 +255,12 @@ declare
     changed boolean[] := array_fill(false, array[cardinality(a_keys)]);
     links sluice.limit_link[] := '{}'; -- Of the check so far.
     link sluice.limit_link;
+    step sluice.limit_step;
     held sluice.limit_state;
     verdict sluice.limit_verdict;
     fault text;
     lease bigint;
+    overridden boolean := false; -- One of the links of the check.
     first integer := 1;
 begin
     for i in 1 .. cardinality(a_checks) loop
@@ -171,6 +268,7 @@ begin
         link.footing := sluice.limit_footing(held, a_algorithms[i],
             array[a_terms_1[i], a_terms_2[i], a_terms_3[i]], moment);
         link.shadow := a_shadows[i];
+        link.cost := a_costs[i];
         if a_charged[a_rows[i]] and held.limit_key is null then
             if link.shadow then -- It denies nobody, and is not charged.
                 link.step := row(false, 0, 1, 1, null, null)::sluice.limit_step;
@@ -183,8 +281,15 @@ begin
             if (link.footing).algorithm = 5 and a_costs[i] > 0 and lease is null then
                 lease := sluice.new_lease();
             end if;
-            link.step := sluice.limit_step((link.footing).algorithm, (link.footing).terms,
+            step := sluice.limit_step((link.footing).algorithm, (link.footing).terms,
                 (link.footing).state, moment, a_costs[i], coalesce(lease, 0));
+            if (link.footing).overridden then
+                overridden := true;
+                if not step.allowed then
+                    step.retry_after := sluice.limit_first_pass(link.footing, moment, a_costs[i]) - moment;
+                end if;
+            end if;
+            link.step := step;
         end if;
         links := links || link;
         continue when a_checks[i + 1] = a_checks[i];
@@ -192,6 +297,10 @@ begin
         verdict := null;
         if fault is null then
             verdict := sluice.judge_limits(links);
+            if overridden and not verdict.allowed then
+                verdict.retry_after :=
+                    sluice.limits_pass_together(links, moment + verdict.retry_after) - moment;
+            end if;
         end if;
         verdict.fault := fault;
         for at in first .. i loop
@@ -201,10 +310,12 @@ begin
             held := rows_held[a_rows[at]];
             if (link.footing).overridden then
                 held.override_state := (link.step).state;
-            else
-                held.algorithm_no := (link.footing).algorithm;
+            elsif held.algorithm_no = (link.footing).algorithm and held.shelf is null then
                 held.state := (link.step).state;
                 held.idle_at := (link.step).idle_at;
+            else
+                held := sluice.limit_state_with(held, (link.footing).algorithm, (link.step).state,
+                    (link.step).idle_at);
             end if;
             if (link.footing).algorithm = 5 then
                 verdict.lease := lease;
@@ -216,11 +327,12 @@ begin
         links := '{}';
         fault := null;
         lease := null;
+        overridden := false;
         first := i + 1;
     end loop;
     if true = any (changed) then
         update sluice.limit_state s
-        set algorithm_no = n.algorithm_no, state = n.state, override_state = n.override_state,
+        set algorithm_no = n.algorithm_no, state = n.state, shelf = n.shelf, override_state = n.override_state,
             idle_at = n.idle_at
         from unnest(rows_held) with ordinality as n
         where changed[n.ordinality] and s.limit_key = n.limit_key and s.plan_nm = n.plan_nm;

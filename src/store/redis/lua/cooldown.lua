@@ -1,4 +1,4 @@
--- Field `s`: the last event, the start of the hour, the events in it, int64 each; -1 for a moment that never
+-- Field `c`: the last event, the start of the hour, the events in it, int64 each; -1 for a moment that never
 -- was. The pause is `a`.
 local never, hour = -1, 3600000000
 
@@ -30,7 +30,6 @@ local function recorded(link)
 end
 
 rules.c = {
-    version = 'c1',
     fresh = function(link)
         link.last, link.start, link.events = never, never, 0
     end,

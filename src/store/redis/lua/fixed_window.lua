@@ -1,4 +1,4 @@
--- Field `s`: used and start, int64 each. The kind of window is `a`, its size `b`.
+-- Field `w`: used and start, int64 each. The kind of window is `a`, its size `b`.
 local day = 86400000000
 local aligned, first_hit, of_day, of_week, of_month = 0, 1, 2, 3, 4
 
@@ -73,7 +73,6 @@ local function rolled_window(link)
 end
 
 rules.w = {
-    version = 'w1',
     fresh = function(link)
         link.used, link.start = 0, 0
     end,

@@ -1,52 +1,63 @@
 -- A link is a key under a plan: five arguments (rule, cost, limit, a, b; a capital letter is shadow mode) and
--- what the key's hash holds. Field `v` names the layout of the state, and so the rule that wrote it. Field `o`
--- is an override, whose state has fields of the same names behind `o:`.
-local layouts = {}
-for _, rule in pairs(rules) do
-    layouts[rule.version] = true
-end
+-- what the key's hash holds. Each rule keeps its state apart: the token bucket in `t`, `ts` and `v`, another in
+-- the field of its letter, behind the version of the layout. So nodes that disagree on a plan's algorithm do
+-- not wipe what the other counted. Field `o` is an override, whose state has fields of the same names behind
+-- `o:`.
+local layout = '1'
+local letters = {'w', 'l', 'e', 'c', 'p'}
 
--- Nothing: the hash was written by another version.
-local function read_state(link, prefix, fields)
-    local t, ts, s, v = unpack(fields)
-    if v and not layouts[v] then
-        return nil
-    end
+-- Nothing: it was written by another version.
+local function read_state(link, prefix, t, ts, version, state)
     link.prefix = prefix
     link.rule = rules[link.letter]
-    link.known = v == link.rule.version
-    link.other = v and not link.known -- The plan had another algorithm: it begins anew.
-    if not link.known then
+    if link.letter ~= 'b' then
+        version = state and string.sub(state, 1, 1)
+    end
+    if version and version ~= layout then
+        return nil
+    end
+    link.known = version
+    if not version then
         link.rule.fresh(link)
     elseif link.letter == 'b' then
         link.level, link.at = unpacked('>d', t), unpacked('>i8', ts)
     else
-        link.rule.read(link, s)
+        link.rule.read(link, string.sub(state, 2))
     end
     return link
 end
 
-local function open_link(i)
+-- The plan's own link, and whether the hash holds what others count.
+local function own_link(i, t, ts, v, states)
     local base = 5 * i - 3
     local letter = string.lower(ARGV[base])
     local link = {key = KEYS[i], letter = letter, shadow = letter ~= ARGV[base], cost = tonumber(ARGV[base + 1]),
         limit = tonumber(ARGV[base + 2]), a = tonumber(ARGV[base + 3]), b = tonumber(ARGV[base + 4])}
-    local fields = call('HMGET', link.key, 't', 'ts', 's', 'v', 'o')
-    local o = fields[5]
-    if not o then
-        return read_state(link, '', fields)
+    link.shared = letter ~= 'b' and v
+    for other, state in pairs(states) do
+        link.shared = link.shared or (state and other ~= letter)
     end
-    if string.sub(o, 1, 1) ~= '1' then
+    return read_state(link, '', t, ts, v, states[letter])
+end
+
+local function open_link(i)
+    local t, ts, v, o, w, l, e, c, p = unpack(call('HMGET', KEYS[i], 't', 'ts', 'v', 'o', unpack(letters)))
+    local own = own_link(i, t, ts, v, {w = w, l = l, e = e, c = c, p = p})
+    if not own or not o then
+        return own
+    end
+    if string.sub(o, 1, 1) ~= layout then
         return nil
     end
     local ends, rule, limit, a, b = unpacked('>i8c1i8i8i8', o, 2)
     if now >= ends then
-        link.expired = true
-        return read_state(link, '', fields)
+        own.expired = true
+        return own
     end
-    link.overridden = true
-    link.letter, link.limit, link.a, link.b = rule, limit, a, b
-    return read_state(link, 'o:', call('HMGET', link.key, 'o:t', 'o:ts', 'o:s', 'o:v'))
+    local link = {key = own.key, letter = rule, shadow = own.shadow, cost = own.cost, limit = limit, a = a, b = b,
+        own = own, ends = ends, shared = true}
+    t, ts, v, o = unpack(call('HMGET', link.key, 'o:t', 'o:ts', 'o:v', 'o:' .. rule))
+    return read_state(link, 'o:', t, ts, v, o)
 end
 
 local function open_links()
@@ -60,21 +71,55 @@ local function open_links()
     return links
 end
 
+local function forget_override(key)
+    call('HDEL', key, 'o', 'o:t', 'o:ts', 'o:v', 'o:w', 'o:l', 'o:e', 'o:c', 'o:p')
+end
+
 local function write_link(link)
     local key, prefix, rule = link.key, link.prefix, link.rule
     if link.expired then
-        call('HDEL', key, 'o', 'o:t', 'o:ts', 'o:s', 'o:v')
-    end
-    if link.other then
-        call('HDEL', key, prefix .. 't', prefix .. 'ts', prefix .. 's')
+        forget_override(key)
     end
     if link.letter == 'b' then
         call('HSET', key, prefix .. 't', pack('>d', link.level), prefix .. 'ts', pack('>i8', link.at),
-            prefix .. 'v', rule.version)
+            prefix .. 'v', layout)
     else
-        call('HSET', key, prefix .. 's', rule.write(link), prefix .. 'v', rule.version)
+        call('HSET', key, prefix .. link.letter, layout .. rule.write(link))
     end
-    keep_until(key, rule.idle(link), link.overridden)
+    keep_until(key, rule.idle(link), link.shared and 'NX')
+end
+
+-- The first moment from `at` on at which the check passes under the link's rule alone, if nothing is charged
+-- until then. What costs more than the rule could ever allow does not wait: it is told so.
+local function passes_under(link, at)
+    if link.cost > link.limit then
+        return at
+    end
+    local before = now
+    now = at
+    local allowed, _, retry = link.rule.look(link)
+    now = before
+    return allowed and at or at + retry
+end
+
+-- The same where an override ends.
+local function first_pass(link, at)
+    if at < link.ends then
+        local passes = passes_under(link, at)
+        if passes < link.ends then
+            return passes
+        end
+        at = link.ends
+    end
+    return passes_under(link.own, at)
+end
+
+local function look_at(link)
+    local allowed, remaining, retry, reset = link.rule.look(link)
+    if link.own and not allowed then
+        retry = first_pass(link, now) - now
+    end
+    return allowed, remaining, retry, reset
 end
 
 local function affordable(links)

@@ -1,4 +1,4 @@
--- sliding_window and concurrency. Field `s`: for each charge its moment (int64) and cost (uint16), for each
+-- sliding_window and concurrency. Fields `l` and `p`: for each charge its moment (int64) and cost (uint16), for each
 -- lease also its id (int64); oldest first. The window, or how long a lease lasts, is `a`. The newest stays
 -- when all of it was given back, with a cost of 0: it tells how far time had come.
 local function empty_list(link)
@@ -78,8 +78,8 @@ local function idle_list(link)
 end
 
 -- What both have in common. charge() gets how many entries are left, and time as the list has seen it.
-local function list_rule(version, format, size, charge)
-    local rule = {version = version, fresh = empty_list, look = look_list, refund = refund_list, idle = idle_list}
+local function list_rule(format, size, charge)
+    local rule = {fresh = empty_list, look = look_list, refund = refund_list, idle = idle_list}
 
     function rule.read(link, bytes)
         empty_list(link)
@@ -105,7 +105,7 @@ local function list_rule(version, format, size, charge)
     return rule
 end
 
-rules.l = list_rule('l1', '>i8I2', 10, function(link, count, seen)
+rules.l = list_rule('>i8I2', 10, function(link, count, seen)
     if count > 0 and (link.at[count] == seen or link.held[count] == 0) then
         link.at[count], link.held[count] = seen, link.held[count] + link.cost
     else
@@ -113,7 +113,7 @@ rules.l = list_rule('l1', '>i8I2', 10, function(link, count, seen)
     end
 end)
 
-rules.p = list_rule('p1', '>i8I2i8', 18, function(link, count, seen, lease)
+rules.p = list_rule('>i8I2i8', 18, function(link, count, seen, lease)
     if count == 0 or link.held[count] > 0 then
         count = count + 1
     end

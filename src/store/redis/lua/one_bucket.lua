@@ -17,7 +17,7 @@ if ARGV[1] == 'take' and ARGV[2] == 'b' and #KEYS == 1 then
             bucket_step(level, at, cost, capacity, unit, speed)
         if allowed and cost > 0 then
             call('HSET', key, 't', pack('>d', left), 'ts', pack('>i8', moment), 'v', '1')
-            keep_until(key, now + reset)
+            keep_until(key, now + reset, v and 'GT' or 'NX') -- It may also hold what other algorithms keep.
         end
         return {allowed and 1 or 0, 0, capacity, remaining, retry, reset, 0}
     end
@@ -35,7 +35,6 @@ local function change_bucket(link, cost)
 end
 
 rules.b = {
-    version = '1',
     fresh = function(link)
         link.level, link.at = link.limit * link.a, 0
     end,

@@ -23,6 +23,22 @@ local function tightest(links)
     return least
 end
 
+-- The first moment from `at` on at which none of the links keeps the check waiting: one that passes now may not
+-- any more when its override ends.
+local function pass_together(links, at)
+    local moved = true
+    while moved do
+        moved = false
+        for _, link in ipairs(links) do
+            local passes = link.own and not link.shadow and first_pass(link, at) or at
+            if passes > at then
+                at, moved = passes, true
+            end
+        end
+    end
+    return at
+end
+
 -- Charges all that allow it; says the lease, or 0.
 local function charge_all(links, lease)
     local held = 0
@@ -42,13 +58,16 @@ function operations.take(links)
         return {-1}
     end
     for _, link in ipairs(links) do
-        link.allowed, link.remaining, link.retry, link.reset = link.rule.look(link)
+        link.allowed, link.remaining, link.retry, link.reset = look_at(link)
     end
     local denied = denier(links, false)
     local shadowed = not denied and denier(links, true)
     local speaker = denied or shadowed or tightest(links)
     local lease = denied and 0 or charge_all(links, tonumber(ARGV[5 * #links + 2]))
     local link = links[speaker]
+    if denied then
+        link.retry = pass_together(links, now + link.retry) - now
+    end
     local code = denied and 0 or shadowed and 2 or 1
     return {code, speaker - 1, link.limit, link.remaining, link.retry, link.reset, lease}
 end
@@ -79,7 +98,7 @@ end
 function operations.inspect(links)
     local answer = {1}
     for _, link in ipairs(links) do
-        local allowed, remaining, retry, reset = link.rule.look(link)
+        local allowed, remaining, retry, reset = look_at(link)
         for _, number in ipairs({allowed and 1 or 0, link.limit, remaining, retry, reset}) do
             answer[#answer + 1] = number
         end
@@ -90,22 +109,24 @@ end
 -- Does not look at what it forgets, so that it also helps against a hash of another version.
 if ARGV[1] == 'reset' then
     for _, key in ipairs(KEYS) do
-        call('HDEL', key, 't', 'ts', 's', 'v', 'o:t', 'o:ts', 'o:s', 'o:v')
+        call('HDEL', key, 't', 'ts', 'v', 'o:t', 'o:ts', 'o:v', 'o:w', 'o:l', 'o:e', 'o:c', 'o:p', unpack(letters))
     end
     return {1}
 end
 
--- The link is the override's rule; the moment at which it ends follows.
+-- The link is the override's rule; when it ends follows: 'at' a moment, or 'in' so many microseconds from now.
 if ARGV[1] == 'override' then
-    local key, ends = KEYS[1], tonumber(ARGV[7])
-    call('HDEL', key, 'o', 'o:t', 'o:ts', 'o:s', 'o:v') -- Each begins fresh.
-    if now < ends then
-        local known = call('EXISTS', key) == 1
-        call('HSET', key, 'o', pack('>c1i8c1i8i8i8', '1', ends, ARGV[2], tonumber(ARGV[4]), tonumber(ARGV[5]),
-            tonumber(ARGV[6])))
-        keep_until(key, ends, known)
+    local key, ends = KEYS[1], tonumber(ARGV[8])
+    if ARGV[7] == 'in' then
+        ends = min(now + ends, 2 ^ 52 - 1)
     end
-    return {1}
+    forget_override(key) -- Each begins fresh.
+    if now < ends then
+        call('HSET', key, 'o', pack('>c1i8c1i8i8i8', layout, ends, ARGV[2], tonumber(ARGV[4]), tonumber(ARGV[5]),
+            tonumber(ARGV[6])))
+        keep_until(key, ends, 'NX')
+    end
+    return {1, ends}
 end
 
 local links = open_links()

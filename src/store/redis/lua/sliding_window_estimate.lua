@@ -1,4 +1,4 @@
--- Field `s`: start, used in the window that begins there, used in the one before, int64 each. The window is `a`.
+-- Field `e`: start, used in the window that begins there, used in the one before, int64 each. The window is `a`.
 local function rolled_estimate(link)
     local start = now - now % link.a
     local current = max(0, min(link.current, link.limit))
@@ -30,7 +30,6 @@ local function estimate_idle(link, start, current)
 end
 
 rules.e = {
-    version = 'e1',
     fresh = function(link)
         link.start, link.current, link.previous = 0, 0, 0
     end,

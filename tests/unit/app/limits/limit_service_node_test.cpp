@@ -34,7 +34,7 @@ protected:
     template <class Start>
     void await(Start start) {
         std::promise<bool> promise;
-        start([&](const Result<std::monostate, LimitError>& result) { promise.set_value(bool{result}); });
+        start([&](const auto& result) { promise.set_value(bool{result}); });
         EXPECT_TRUE(promise.get_future().get());
     }
     static bool eventually(const std::function<bool()>& holds) {
@@ -92,6 +92,21 @@ TEST_F(LimitServiceNode, AsksTheStoreForTheRestOfABatchInItsPlaces) {
     EXPECT_EQ(replies[1]->remaining, 2);
     EXPECT_FALSE(replies[2]->allowed);
     EXPECT_EQ(replies[3]->remaining, 1);
+}
+
+TEST_F(LimitServiceNode, HeedsAnOverrideThatItSawWhileTheStoreFails) {
+    const auto gold = plans({"gold"});
+    ASSERT_TRUE(memory_->put_override("k", *gold.front(), {bucket(50, 1, 1h), Wait{1h}}));
+    ASSERT_EQ(check("gold", 40).remaining, 10);
+
+    break_store();
+
+    EXPECT_EQ(check("gold", 40).reason, LimitReason::FailOpen);
+    clock_.advance(FailPolicy::kBelieved);
+    const Names names{"gold"};
+    std::promise<LimitReply> promise;
+    service_->check({"k", names, 40}, [&](LimitReply reply) { promise.set_value(std::move(reply)); });
+    EXPECT_EQ(promise.get_future().get().error().kind, LimitErrorKind::InvalidCost);
 }
 
 TEST_F(LimitServiceNode, ForgetsDenialsWhenItGivesBackAndWhenPlansChange) {

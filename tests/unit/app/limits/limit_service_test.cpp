@@ -217,7 +217,7 @@ TEST_P(LimitServiceTest, ShowsAndResetsAKeyUnderAllPlansOrSome) {
 
 TEST_P(LimitServiceTest, OverridesAPlanForOneKeyUntilItExpires) {
     const auto put = [&](PlanDraft draft, Moment until) {
-        return await<std::monostate>([&](auto done) {
+        return await<Moment>([&](auto done) {
             service_->put_override({"k", "gold", draft, until}, std::move(done));
         });
     };
@@ -313,6 +313,23 @@ TEST_P(LimitServiceTest, TakesBackALeaseWhereItWasTaken) {
     EXPECT_FALSE(release(again).value());
     EXPECT_EQ(left("k", "near"), 0) << "the place in the store is still its holder's";
     EXPECT_TRUE(release(held).value());
+}
+
+TEST_P(LimitServiceTest, HeedsOverridesWhileTheStoreFails) {
+    const PlanDraft more{.name = "", .algorithm = "", .capacity = 50};
+    for (const char* name : {"gold", "strict", "near"}) {
+        ASSERT_TRUE(await<Moment>([&](auto done) {
+            service_->put_override({"k", name, more, Wait{1h}}, std::move(done));
+        }));
+    }
+    break_store();
+
+    EXPECT_EQ(check("k", {"gold"}, 40)->reason, LimitReason::FailOpen);
+    EXPECT_EQ(check("k", {"strict"}, 40)->limit, 50);
+    EXPECT_EQ(check("k", {"near"}, 40)->remaining, 10);
+    EXPECT_EQ(error("other", {"gold"}, 40), LimitErrorKind::InvalidCost);
+    clock_.advance(1h);
+    EXPECT_EQ(error("k", {"gold"}, 40), LimitErrorKind::InvalidCost);
 }
 
 TEST_P(LimitServiceTest, OpensOnlyAsFarAsTheBudgetGoes) {
