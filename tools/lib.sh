@@ -11,7 +11,7 @@ declare -rA package_groups=(
              libspdlog-dev libfmt-dev libcli11-dev libyaml-cpp-dev libssl-dev prometheus-cpp-dev libpq-dev
              libhiredis-dev"
     [test]="libgtest-dev libgmock-dev librapidcheck-dev libbenchmark-dev curl strace pkg-config
-            postgresql-15 postgresql-server-dev-15 redis-server redis-sentinel openssl python3 iproute2
+            postgresql-15 postgresql-server-dev-15 redis-server redis-sentinel openssl python3-venv iproute2
             pgbouncer"
     [check]="clang-format clang-tidy shellcheck"
     [bench]="libbenchmark-dev wrk postgresql-15"

@@ -145,7 +145,7 @@ TEST_F(HttpLimitsAdmin, RefusesBadOverrides) {
     const std::vector<std::pair<std::string, std::string>> cases{
         {R"({"plan":"gold","capacity":50})", "invalid_time"},
         {R"({"plan":"gold","capacity":50,"ttl":"PT1H","until":"2025-06-01T15:00:00Z"})", "invalid_time"},
-        {R"({"plan":"gold","capacity":50,"until":"2045-06-01T15:00:00Z"})", "invalid_time"},
+        {R"({"plan":"gold","capacity":50,"until":"2045-06-01T15:00:00Z"})", "time_out_of_range"},
         {R"({"plan":"gold","capacity":50,"ttl":"1h"})", "invalid_duration"},
         {R"({"plan":"gold","capacity":-1,"ttl":"PT1H"})", "invalid_number"},
         {R"({"plan":"gold","refill":"0/s","ttl":"PT1H"})", "invalid_plan"},

@@ -7,6 +7,7 @@
 #include "base/name.hpp"
 #include "door/http/json_fields.hpp"
 #include "door/http/limit_json.hpp"
+#include "door/http/slot_json.hpp"
 
 namespace sluice::http {
 namespace {
@@ -193,12 +194,8 @@ Result<OverrideEnd, Problem> read_end(const json::object& body, Instant now) {
                       : Unexpected{bad_field("invalid_duration", "ttl",
                                              "must be an ISO-8601 duration like PT1H, at most P31D.")};
     }
-    const auto end = parse_instant(**until);
-    if (!end || *end > now + kTenYears) {
-        return Unexpected{bad_field("invalid_time", "until",
-                                    "must be an ISO-8601 time with an offset, at most ten years away.")};
-    }
-    return OverrideEnd{Moment{*end}};
+    const auto end = read_time("until", **until, now + kTenYears);
+    return end ? Result<OverrideEnd, Problem>{OverrideEnd{Moment{*end}}} : Unexpected{end.error()};
 }
 
 }  // namespace sluice::http
