@@ -96,7 +96,7 @@ ExitCode assign_batch(const Invocation& invocation, std::ostream& out, std::ostr
     body.raw("atomic", invocation.has("atomic") ? "true" : "false").raw("events", *events);
     const auto response = server->send({"POST", "/api/v1/slots/batch", body.done()}, kPatience);
     if (!response) {
-        return fail(errors, ExitCode::Unreachable, response.error());
+        return fail_unreachable(errors, response.error());
     }
     const bool refused = response->status != 200;
     if (!refused || invocation.wants_json()) {

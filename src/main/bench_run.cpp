@@ -171,7 +171,7 @@ ExitCode run_bench(const Invocation& invocation, const LoadPlan& plan, std::stri
         [&line](const LoadReport& so_far, std::chrono::nanoseconds since) { line.show(so_far, since); });
     line.end();
     if (!report) {
-        return fail(progress, ExitCode::Unreachable, report.error());
+        return fail_unreachable(progress, report.error());
     }
     out << (invocation.wants_json() ? json_report(plan, *report) + "\n" : text_report(*report, what));
     if (errors_of(*report) == 0) {

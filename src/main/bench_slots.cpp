@@ -70,7 +70,7 @@ ExitCode bench_slots(const Invocation& invocation, std::ostream& out, std::ostre
     const std::string config = fmt::format("bench-{}", SystemClock{}.now().time_since_epoch().count());
     const auto made = make_config(invocation, *server, config);
     if (!made) {
-        return fail(progress, ExitCode::Unreachable, made.error());
+        return fail_unreachable(progress, made.error());
     }
     if (made->status != 200) {
         return fail(progress, ExitCode::Failed, problem_sentence(made->status, made->body));

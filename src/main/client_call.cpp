@@ -47,6 +47,11 @@ Result<CalledServer, std::string> called_server(const Invocation& invocation) {
     return server;
 }
 
+ExitCode fail_unreachable(std::ostream& errors, const std::string& sentence) {
+    return fail(errors, ExitCode::Unreachable,
+                sentence + " 'sluice serve' starts one; --server or SLUICE_SERVER names another.");
+}
+
 ExitCode fail(std::ostream& errors, ExitCode code, const std::string& sentence) {
     errors << "sluice: " << sentence << std::endl;
     return code;

@@ -20,6 +20,9 @@ struct CalledServer {
 // What --server and --token-file say, or the variables in their place. Fails with one sentence.
 Result<CalledServer, std::string> called_server(const Invocation& invocation);
 
+// Says that no answer came, and what to do about it.
+ExitCode fail_unreachable(std::ostream& errors, const std::string& sentence);
+
 // A sentence on `errors`, and the code.
 ExitCode fail(std::ostream& errors, ExitCode code, const std::string& sentence);
 

@@ -192,7 +192,7 @@ ExitCode run_client_command(const Invocation& invocation, std::ostream& out, std
     }
     const auto response = server->send(to_request(invocation));
     if (!response) {
-        return fail(errors, ExitCode::Unreachable, response.error());
+        return fail_unreachable(errors, response.error());
     }
     const bool denied = invocation.command->path == "check" && response->status == 429;
     const bool refused = response->status >= 300 && !denied;

@@ -125,7 +125,8 @@ public:
     Parser() : app_{"Sluice paces work: durable slots under a hard cap, and limits.", "sluice"} {
         app_.require_subcommand(1);
         app_.set_version_flag("--version", "sluice " + std::string{version()});
-        describe(app_, "Example:\n  sluice serve --data ./data");
+        describe(app_,
+                 "'sluice help COMMAND' explains one of them.\n\nExample:\n  sluice serve --data ./data");
         std::map<std::string, CLI::App*> groups;
         for (const CommandSpec& command : command_table()) {
             add(command, groups);
@@ -274,6 +275,18 @@ std::string complete_values(Invocation& invocation, const Environment& variables
     return {};
 }
 
+// The command that the first words name. Empty: none.
+std::string named_command(Words words) {
+    std::string path;
+    for (const std::string& word : words) {
+        path += (path.empty() ? "" : " ") + word;
+        if (find_command(path) != nullptr) {
+            return path;
+        }
+    }
+    return {};
+}
+
 // `sluice help slot get` is `sluice slot get --help`.
 std::vector<std::string> without_help_command(Words words) {
     std::vector<std::string> result{words.begin(), words.end()};
@@ -315,7 +328,8 @@ std::variant<Invocation, Printed, UsageError> parse_command_line(Words typed, co
         const std::string text = error.what();
         return UsageError{"The option " + text.substr(0, text.find(':')) + " takes one value."};
     } catch (const CLI::ParseError& error) {
-        return UsageError{std::string{error.what()} + "."};
+        return UsageError{std::string{error.what()} + "; '" + help_for(named_command(words)) +
+                          "' has an example."};
     }
 }
 

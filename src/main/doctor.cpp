@@ -110,9 +110,10 @@ private:
                      "Give the address in " + entry.spec->variable() + "; it is looked at then."});
                 continue;
             }
-            flags[key] = key == "data" || key == "plans"
-                             ? (std::filesystem::path{here_->folder} / told->second).string()
-                             : told->second;
+            flags[key] =
+                key == "data" || key == "plans"
+                    ? (std::filesystem::path{here_->folder} / told->second).lexically_normal().string()
+                    : told->second;
         }
         return flags;
     }

@@ -96,7 +96,7 @@ void check_plans_in_force(const CalledServer& server, Findings& findings) {
         return;
     }
     findings.push_back({"plans in force", true,
-                        url_of(server) + " has " + std::to_string(plans->get_array().size()) + " plans."});
+                        "At " + url_of(server) + ": " + std::to_string(plans->get_array().size()) + "."});
 }
 
 ServerFacts facts_of(const json::object& told) {

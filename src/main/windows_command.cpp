@@ -62,7 +62,7 @@ ExitCode show_windows(const Invocation& invocation, std::ostream& out, std::ostr
     }
     const auto response = server->send({"GET", target});
     if (!response) {
-        return fail(errors, ExitCode::Unreachable, response.error());
+        return fail_unreachable(errors, response.error());
     }
     if (invocation.wants_json()) {
         out << response->body << "\n";

@@ -17,7 +17,7 @@ readonly -A not_run=(
 )
 # What a reader must see in the end: how many lines at least, and a pattern.
 readonly -A must_print=(
-    [README.md]='5 "eventId":"pay-1","scheduledTime":"2030-01-01T
+    [README.md]='4 "eventId":"pay-1","scheduledTime":"2030-01-01T
 2 "code":"cancelled"
 2 ^204$
 1 HTTP/1.1 429

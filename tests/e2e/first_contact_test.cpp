@@ -43,12 +43,19 @@ TEST_F(FirstContact, SaysHowToMakeAConfigWhereThereIsNone) {
     EXPECT_EQ(empty.run({"config", "list", "--output", "json"}).out, "{\"configs\":[]}\n");
 }
 
+TEST_F(FirstContact, SaysWhatToDoWhenNobodyAnswersOrAPlanIsMissing) {
+    EXPECT_THAT(run_cli({"assign", "pay-1", "--server", "127.0.0.1:1"}).errors,
+                HasSubstr("'sluice serve' starts one; --server or SLUICE_SERVER names another."));
+    EXPECT_THAT(run({"check", "me", "--plan", "nope"}).errors, HasSubstr("'sluice plan set' makes one."));
+}
+
 TEST_F(FirstContact, NamesTheWayFromTheFrontPage) {
     const auto page = call(server().port(), "GET", "/");
 
     EXPECT_EQ(page.status, 200);
     EXPECT_THAT(page.body, HasSubstr("/openapi.json"));
     EXPECT_THAT(page.body, HasSubstr("/api/v1/slots"));
+    EXPECT_EQ(call(server().port(), "GET", "/nowhere").status, 404);
 }
 
 TEST_F(FirstContact, HasHelpAndVersion) {

@@ -127,7 +127,7 @@ TEST(CommandLine, KnowsHelpAndVersionAsCommands) {
 TEST(CommandLine, SaysWhatIsMissingOrTooMuch) {
     EXPECT_THAT(error_of({}), HasSubstr("command is missing"));
     EXPECT_THAT(error_of({"slot"}), HasSubstr("one more word"));
-    EXPECT_THAT(error_of({"assign"}), HasSubstr("EVENT_ID is required"));
+    EXPECT_EQ(error_of({"assign"}), "EVENT_ID is required; 'sluice assign --help' has an example.");
     EXPECT_THAT(error_of({"slot", "move", "x"}), HasSubstr("--at is required"));
     EXPECT_THAT(error_of({"assign", "x", "--weight"}), HasSubstr("--weight takes one value"));
     EXPECT_THAT(error_of({"assign", "x", "--weight", "-1"}), ::testing::Ne("no error"));

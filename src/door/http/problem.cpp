@@ -50,7 +50,9 @@ Kind kind_of(LimitErrorKind error) {
 
 Problem to_problem(const LimitError& error) {
     const Kind kind = kind_of(error.kind);
-    return {kind.status, kind.code, error.detail};
+    const bool missing = error.kind == LimitErrorKind::UnknownPlan;
+    return {kind.status, kind.code,
+            error.detail + (missing ? " GET /admin/plans lists them, 'sluice plan set' makes one." : "")};
 }
 
 Problem to_problem(const SlotError& error) {

@@ -37,6 +37,11 @@ TEST(Routes, AreFoundByPathAndMethod) {
     EXPECT_EQ(find_route("POST", "/api/v1/slots/x/move").capture, "x");
 }
 
+TEST(Routes, OfAPathThatIsSpelledOutAllowOnlyItsOwnMethods) {
+    EXPECT_EQ(find_route("OPTIONS", "/api/v1/slots/batch").allowed, "POST");
+    EXPECT_EQ(find_route("PATCH", "/api/v1/slots/pay-1").allowed, "GET, HEAD, DELETE");
+}
+
 TEST(Routes, HaveAFrontPage) {
     ASSERT_NE(find_route("GET", "/").route, nullptr);
     EXPECT_EQ(find_route("GET", "/").route->path, "/");
