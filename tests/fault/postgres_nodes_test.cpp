@@ -1,12 +1,9 @@
 // Three nodes on one PostgreSQL, under load from 64 clients. The server is killed with -9 twice, and each
 // node is; all of them come back on the same data.
 // SLUICE_NODES_TEST_EVENTS says how many requests are made, SLUICE_NODES_TEST_SEED repeats a run's order.
-#include <array>
 #include <atomic>
 #include <condition_variable>
-#include <csignal>
 #include <cstdlib>
-#include <future>
 #include <iostream>
 #include <map>
 #include <mutex>
@@ -17,9 +14,8 @@
 
 #include <gtest/gtest.h>
 
-#include "support/cli_process.hpp"
 #include "support/postgres_fixture.hpp"
-#include "support/raw_http.hpp"
+#include "support/slot_nodes.hpp"
 
 namespace sluice::test {
 namespace {
@@ -27,7 +23,7 @@ namespace {
 using std::chrono::milliseconds;
 using std::chrono::steady_clock;
 
-constexpr std::size_t kNodes = 3;
+constexpr std::size_t kNodes = SlotNodes::kCount;
 constexpr std::size_t kClients = 64;
 constexpr std::chrono::seconds kPatience{180};  // For a part of the load to be answered.
 constexpr std::string_view kConfig = R"({"configName":"default","maxPerWindow":100,"windowSize":"PT4S"})";
@@ -36,6 +32,8 @@ std::size_t number_from(const char* variable, std::size_t otherwise) {
     const char* text = std::getenv(variable);
     return text == nullptr ? otherwise : std::stoul(text);
 }
+
+SlotNodes::Settings same_for_all(const Variables& variables) { return {variables, variables, variables}; }
 
 // What is asked for, by the number of the request. Every twentieth repeats its neighbour, which another
 // client has just sent to another node; every twentieth repeats one of long ago.
@@ -129,55 +127,15 @@ private:
     std::size_t refused_ = 0;                     // Guarded by mutex_. Also connections that were lost.
 };
 
-// The nodes, each on a new port whenever it starts. Thread safety: port().
-class Nodes {
-public:
-    Nodes(std::string dsn, std::string way) : dsn_{std::move(dsn)}, way_{std::move(way)} {
-        std::vector<std::future<void>> starting;  // All at once: one of them makes the schema.
-        for (std::size_t i = 0; i < kNodes; ++i) {
-            starting.push_back(std::async(std::launch::async, [this, i] { start(i); }));
-        }
-        for (auto& started : starting) {
-            started.get();
-        }
-    }
-
-    // 0 while the node is dead.
-    [[nodiscard]] std::uint16_t port(std::size_t node) const { return ports_[node]; }
-
-    void start(std::size_t node) {
-        servers_[node] = std::make_unique<CliServer>(Words{"--store", dsn_, "--log-level", "warn"},
-                                                     Variables{{"SLUICE_SLOTS_POSTGRES_MODE", way_}});
-        ports_[node] = servers_[node]->port();
-    }
-    void kill(std::size_t node) {
-        ports_[node] = 0;
-        servers_[node]->process().signal(SIGKILL);
-        EXPECT_EQ(servers_[node]->process().wait().signal, SIGKILL);
-    }
-    void stop_all() {
-        for (const auto& server : servers_) {
-            server->process().signal(SIGTERM);
-            EXPECT_EQ(server->process().wait().code, 0) << server->process().errors();
-        }
-    }
-
-private:
-    const std::string dsn_;
-    const std::string way_;
-    std::array<std::unique_ptr<CliServer>, kNodes> servers_;
-    std::array<std::atomic<std::uint16_t>, kNodes> ports_{};
-};
-
-// One client: a connection to each node, kept as long as it lasts.
+// One client: sends until there is an answer.
 class Client {
 public:
-    Client(const Nodes& nodes, Record& record) : nodes_{nodes}, record_{record} {}
+    Client(const SlotNodes& nodes, Record& record) : lines_{nodes}, record_{record} {}
 
-    // Sends until there is an answer: to the next node whenever one refuses or is gone.
+    // To the next node whenever one refuses or is gone.
     void insist(const Requests& requests, std::size_t number, const std::stop_token& stop) {
         for (std::size_t node = number; !stop.stop_requested(); ++node) {
-            const auto answer = attempt(node % kNodes, requests.text(number));
+            const auto answer = lines_.attempt(node % kNodes, requests.text(number));
             if (answer && answer->status == 200) {
                 record_.answered(requests.event(number), answer->body);
                 return;
@@ -192,43 +150,14 @@ public:
     }
 
 private:
-    struct Line {
-        explicit Line(std::uint16_t to) : port{to}, http{to} {}
-        std::uint16_t port;
-        RawHttp http;
-    };
-
-    // Nothing when the connection was lost: what was asked for may have been done.
-    std::optional<HttpAnswer> attempt(std::size_t node, const std::string& text) {
-        auto& line = lines_[node];
-        try {
-            const std::uint16_t port = nodes_.port(node);
-            if (port == 0) {
-                return std::nullopt;
-            }
-            if (!line || line->port != port) {
-                line.emplace(port);
-            }
-            line->http.send(text);
-            if (auto answer = line->http.read()) {
-                return answer;
-            }
-        } catch (const std::runtime_error&) {
-            // The node was killed, also while it was being connected to.
-        }
-        line.reset();
-        return std::nullopt;
-    }
-
-    const Nodes& nodes_;
+    NodeLines lines_;
     Record& record_;
-    std::array<std::optional<Line>, kNodes> lines_;
 };
 
 // 64 clients that share the requests. Gone when they are all answered, or when this goes.
 class Load {
 public:
-    Load(const Requests& requests, const Nodes& nodes, Record& record) {
+    Load(const Requests& requests, const SlotNodes& nodes, Record& record) {
         for (std::size_t i = 0; i < kClients; ++i) {
             clients_.emplace_back([&requests, &nodes, &record, this](const std::stop_token& stop) {
                 Client client{nodes, record};
@@ -256,7 +185,7 @@ public:
         : seed_{static_cast<std::uint32_t>(number_from("SLUICE_NODES_TEST_SEED", std::random_device{}()))},
           random_{seed_},
           requests_{count, seed_},
-          nodes_{server_.dsn(), way} {
+          nodes_{server_.dsn(), same_for_all({{"SLUICE_SLOTS_POSTGRES_MODE", way}})} {
         std::cout << "way " << way << ", seed " << seed_ << ", " << count << " requests\n" << std::flush;
     }
 
@@ -360,7 +289,7 @@ private:
     std::mt19937 random_;
     const Requests requests_;
     OwnServer server_;
-    Nodes nodes_;
+    SlotNodes nodes_;
     Record record_;
 };
 
