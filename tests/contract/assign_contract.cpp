@@ -94,6 +94,23 @@ TEST_P(SlotStoreContract, GivesTheSameEventTheSameSlotForEver) {
     EXPECT_THAT(counts("a", kNoon, 1), ElementsAre(1));
 }
 
+TEST_P(SlotStoreContract, DecidesEqualEventsWithOtherBodiesInTheirOrder) {
+    put(looking_ahead(0, draft("a", 2, 1s)));
+    take("first", "a", SlotAsk{kNoon});
+    const std::vector<SlotCommand> commands{
+        assign("x", "a", SlotAsk{kNoon, 2}), assign("x", "a", SlotAsk{kNoon}),
+        assign("y", "a", SlotAsk{kNoon}), assign("x", "a", SlotAsk{kNoon, 2})};
+
+    const auto replies = store().execute(commands);
+
+    EXPECT_EQ(std::get<SlotOutcome>(replies[0]).error().fault, SlotFault::Exhausted);
+    ASSERT_TRUE(std::get<SlotOutcome>(replies[1]));
+    EXPECT_FALSE(std::get<SlotOutcome>(replies[1])->repeated);
+    EXPECT_EQ(std::get<SlotOutcome>(replies[2]).error().fault, SlotFault::Exhausted);
+    ASSERT_TRUE(std::get<SlotOutcome>(replies[3]));
+    EXPECT_TRUE(std::get<SlotOutcome>(replies[3])->repeated);
+}
+
 TEST_P(SlotStoreContract, GivesEqualEventsOfOneBatchOneSlot) {
     put(draft("a", 5, 1s));
     const std::vector<SlotCommand> commands(4, assign("x", "a", SlotAsk{kNoon}));

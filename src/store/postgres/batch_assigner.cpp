@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <thread>
 #include <unordered_map>
-#include <unordered_set>
 
 #include "app/slots/slot_errors.hpp"
 
@@ -85,6 +84,11 @@ std::map<PoolName, const Candidate*> furthest_placed(std::span<Candidate*> group
     return furthest;
 }
 
+bool same_body(const AssignSlot& one, const AssignSlot& other) {
+    return one.config_name == other.config_name && one.ask.requested == other.ask.requested &&
+           one.ask.weight == other.ask.weight && one.ask.max_delay == other.ask.max_delay;
+}
+
 std::vector<Candidate*> pointers_to(std::vector<Candidate>& candidates) {
     std::vector<Candidate*> pointers;
     pointers.reserve(candidates.size());
@@ -97,27 +101,38 @@ std::vector<Candidate*> pointers_to(std::vector<Candidate>& candidates) {
 }  // namespace
 
 std::vector<SlotOutcome> BatchAssigner::assign_each(std::span<const AssignSlot* const> events) {
-    std::vector<Candidate> candidates;
-    candidates.reserve(events.size());
-    for (const AssignSlot* event : events) {
-        candidates.push_back({event});
-    }
-    // Equal events are decided one after the other: the second finds what the first was given.
-    std::vector<Candidate*> waiting = pointers_to(candidates);
-    while (!waiting.empty()) {
-        std::unordered_set<std::string_view> seen;
-        const auto repeated = std::stable_partition(
-            waiting.begin(), waiting.end(),
-            [&](const Candidate* one) { return seen.insert(one->command->event_id.text()).second; });
-        decide({waiting.begin(), repeated}, steady_clock::now() + kPatience);
-        waiting.erase(waiting.begin(), repeated);
-    }
     std::vector<SlotOutcome> outcomes;
-    outcomes.reserve(candidates.size());
-    for (Candidate& candidate : candidates) {
-        outcomes.push_back(std::move(*candidate.outcome));
+    outcomes.reserve(events.size());
+    while (outcomes.size() < events.size()) {
+        assign_some(events.subspan(outcomes.size()), outcomes);
     }
     return outcomes;
+}
+
+// Those up to the first that asks for something else than an equal event before it: by the order of the batch
+// it comes before all that are behind it.
+void BatchAssigner::assign_some(std::span<const AssignSlot* const> events,
+                                std::vector<SlotOutcome>& outcomes) {
+    std::vector<Candidate> candidates;
+    std::vector<std::size_t> candidate_of;  // For each event.
+    std::unordered_map<std::string_view, std::size_t> first;
+    for (const AssignSlot* event : events) {
+        const auto [known, is_first] = first.try_emplace(event->event_id.text(), candidates.size());
+        if (is_first) {
+            candidates.push_back({event});
+        } else if (!same_body(*event, *candidates[known->second].command)) {
+            break;
+        }
+        candidate_of.push_back(known->second);
+    }
+    std::vector<Candidate*> group = pointers_to(candidates);
+    decide(group, steady_clock::now() + kPatience);
+    for (std::size_t i = 0; i < candidate_of.size(); ++i) {
+        const Candidate& candidate = candidates[candidate_of[i]];
+        const bool repeats = *candidate.outcome && candidate.command != events[i];
+        outcomes.push_back(repeats ? SlotOutcome{Granted{(**candidate.outcome).slot, true}}
+                                   : *candidate.outcome);
+    }
 }
 
 AllOutcome BatchAssigner::assign_all(std::span<const AssignSlot> events) {

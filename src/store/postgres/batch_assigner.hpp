@@ -40,6 +40,8 @@ private:
     using SteadyTime = std::chrono::steady_clock::time_point;
     using Group = std::span<Candidate*>;
 
+    // Adds the outcomes of one or more events from the front.
+    void assign_some(std::span<const AssignSlot* const> events, std::vector<SlotOutcome>& outcomes);
     // Decides all of the group, each event for itself.
     void decide(Group group, SteadyTime deadline);
     // The same in as few attempts as will do, except for events that are found to be held. Why some of the
