@@ -12,13 +12,13 @@ inline constexpr std::size_t kLineBytesMax = 64 * 1024;
 class LineSplitter {
 public:
     // Calls line(text) for each line that ends in `piece`, and too_long() in place of one beyond
-    // kLineBytesMax.
+    // kLineBytesMax, its end not counted.
     template <class Line, class TooLong>
     void feed(std::string_view piece, Line line, TooLong too_long) {
         while (!piece.empty()) {
             const auto end = piece.find('\n');
             const std::string_view part = piece.substr(0, end);
-            if (partial_.size() + part.size() > kLineBytesMax) {
+            if (partial_.size() + part.size() > kLineBytesMax + (ends_with_return(part) ? 1 : 0)) {
                 partial_.clear();
                 skipping_ = true;
             } else if (!skipping_ && (end == std::string_view::npos || !partial_.empty())) {
@@ -39,6 +39,11 @@ public:
     }
 
 private:
+    // What may be the first half of a line's end.
+    [[nodiscard]] bool ends_with_return(std::string_view part) const {
+        return part.empty() ? partial_.ends_with('\r') : part.ends_with('\r');
+    }
+
     template <class Line, class TooLong>
     void finish(std::string_view text, Line& line, TooLong& too_long) {
         if (skipping_) {

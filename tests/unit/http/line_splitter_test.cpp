@@ -38,6 +38,19 @@ TEST(LineSplitter, TellsOfALineThatIsTooLongAndGoesOnBehindIt) {
     }
 }
 
+TEST(LineSplitter, DoesNotCountTheEndOfALine) {
+    const std::string longest(kLineBytesMax, 'x');
+    const std::string text =
+        longest + "\r\n" + longest + "\ry\r\n" + longest + "x\r\nnext\r\n" + longest + "\r";
+
+    for (const std::size_t piece :
+         {std::size_t{1}, std::size_t{1000}, kLineBytesMax, kLineBytesMax + 1, text.size()}) {
+        EXPECT_EQ(split(text, piece),
+                  (std::vector<std::string>{longest, "<long>", "<long>", "next", longest}))
+            << "in pieces of " << piece;
+    }
+}
+
 TEST(LineSplitter, TellsOfALongLineWithoutAnEnd) {
     EXPECT_EQ(split(std::string(kLineBytesMax + 1, 'x'), 4096), (std::vector<std::string>{"<long>"}));
 }
