@@ -107,7 +107,7 @@ TEST_F(HttpLimitsAdmin, ShowsAndResetsKeys) {
 
     EXPECT_EQ(get("/admin/keys/k?plan=gold").body,
               R"({"key":"k","plans":[{"plan":"gold","allowed":false,"limit":3,"remaining":0,)"
-              R"("retryAfterMs":1000,"resetAfterMs":3000}]})");
+              R"("retryAfterMs":1000,"resetAfterMs":3000,"planLimit":3}]})");
     EXPECT_THAT(get("/admin/keys/k").body, HasSubstr(R"("plan":"tried")"));
     EXPECT_EQ(remove("/admin/keys/k?plan=gold").status, 204);
     EXPECT_THAT(standing("k", "gold"), HasSubstr(R"("remaining":3)"));

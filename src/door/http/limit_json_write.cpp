@@ -137,10 +137,10 @@ std::string standings_json(std::string_view key, const std::vector<KeyStanding>&
         json += R"({"plan":")" + booked->plan.name() + '"';
         json += standing.allowed ? R"(,"allowed":true)" : R"(,"allowed":false)";
         append_number(json, R"(,"limit":)", standing.limit);
-        append_number(json, R"(,"planLimit":)", booked->plan.limit());
         append_number(json, R"(,"remaining":)", standing.remaining);
         append_number(json, R"(,"retryAfterMs":)", milliseconds_up(standing.retry_after));
         append_number(json, R"(,"resetAfterMs":)", milliseconds_up(standing.reset_after));
+        append_number(json, R"(,"planLimit":)", booked->plan.limit());
         json += '}';
     }
     return json + "]}";
