@@ -34,12 +34,18 @@ bool BodyBudget::grant(BodyShare& share) {
     return true;
 }
 
-void BodyBudget::serve_line() {
+void BodyBudget::serve_line() noexcept {
     while (!line_.empty() && grant(*line_.front())) {
-        // The timer belongs to another thread; shared, because its owner may have left when that gets to it.
-        asio::post(line_.front()->alarm_->get_executor(),
-                   [alarm = line_.front()->alarm_] { alarm->cancel(); });
+        const std::shared_ptr<asio::steady_timer> alarm = line_.front()->alarm_;
         line_.pop_front();
+        try {
+            // The timer belongs to another thread; shared, because its owner may have left when that gets to
+            // it.
+            asio::post(alarm->get_executor(), [alarm] { alarm->cancel(); });
+        } catch (...) {
+            // No memory for the message: it finds its room when its patience is over.
+            continue;
+        }
     }
 }
 

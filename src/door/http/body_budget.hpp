@@ -32,7 +32,7 @@ private:
     friend class BodyShare;
 
     bool grant(BodyShare& share);  // Under mutex_.
-    void serve_line();             // Under mutex_.
+    void serve_line() noexcept;    // Under mutex_.
 
     const std::size_t bytes_max_;
     mutable std::mutex mutex_;
