@@ -48,7 +48,7 @@ TEST_P(Closing, ForAConfigChangeDelaysNoEventThatProvisionsItsWindow) {
     }
 
     std::vector<Steady::duration> waits;
-    for (int i = 0; i < 9; ++i) {
+    for (Places i = 0; i < 9; ++i) {
         const auto start = Steady::now();
         const auto changed = one->put_config(draft("a", 5 + i % 2, 1s));
         waits.push_back(Steady::now() - start);
