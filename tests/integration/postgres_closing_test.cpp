@@ -72,21 +72,29 @@ TEST_P(Closing, IsGivenUpWhileAnApplicationIsInsideAndTheOthersGoOn) {
     ask(*application, "begin");
     ask(*application, call_assign("x"));
 
-    const auto start = Steady::now();
-    auto change = std::async(std::launch::async, [&] { return one->put_config(draft("a", 5, 1s)); });
+    std::vector<std::future<Steady::duration>> changes;
+    for (int i = 0; i < 3; ++i) {
+        changes.push_back(std::async(std::launch::async, [&] {
+            const auto start = Steady::now();
+            const auto changed = one->put_config(draft("a", 5, 1s));
+            EXPECT_TRUE(!changed && changed.error().fault == SlotFault::Contended);
+            return Steady::now() - start;
+        }));
+    }
+    const auto given_up = [](const auto& change) { return change.wait_for(0s) == std::future_status::ready; };
     Steady::duration slowest{};
-    for (int i = 0; change.wait_for(0s) != std::future_status::ready; ++i) {
+    for (int i = 0; !std::ranges::all_of(changes, given_up); ++i) {
         const auto asked = Steady::now();
         EXPECT_TRUE(one.assign_noon("e" + std::to_string(i)));
         slowest = std::max(slowest, Steady::now() - asked);
     }
-    const auto changed = change.get();
-    const auto waited = Steady::now() - start;
+    std::vector<Steady::duration> waits;
+    std::ranges::transform(changes, std::back_inserter(waits), [](auto& change) { return change.get(); });
+    std::ranges::sort(waits);
     ask(*application, "commit");
 
-    ASSERT_FALSE(changed);
-    EXPECT_EQ(changed.error().fault, SlotFault::Contended);
-    EXPECT_GE(waited, 4500ms);
+    EXPECT_LT(waits[0], 4s) << "not all workers of a node wait for so long";
+    EXPECT_GE(waits[1], 4500ms);
     EXPECT_LT(slowest, 1s);
     EXPECT_TRUE(one->put_config(draft("a", 5, 1s)));
 }

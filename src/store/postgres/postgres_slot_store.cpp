@@ -1,6 +1,7 @@
 #include "store/postgres/postgres_slot_store.hpp"
 
 #include <charconv>
+#include <semaphore>
 
 #include "app/slots/slot_errors.hpp"
 #include "base/iso8601.hpp"
@@ -27,6 +28,10 @@ constexpr milliseconds kPatience{2000};
 constexpr Patience kChangePatience{milliseconds{5000}, milliseconds{75}};
 // Nobody has asked for so long: time to look whether all is as believed.
 constexpr milliseconds kQuiet{1000};
+// Changes are made by the workers that answer queries: so many of them may wait that long, so that others go
+// on.
+constexpr std::ptrdiff_t kLongWaitsMax = 2;
+constexpr Patience kShortPatience{milliseconds{500}, milliseconds{75}};
 
 constexpr Statement kConfigHistory{"config_history",
                                    "select " SLUICE_CONFIG_COLUMNS
@@ -138,7 +143,11 @@ public:
             .add(draft.pool.text());
         draft.max_lookahead ? parameters.add(*draft.max_lookahead) : parameters.add_null();
         parameters.add(std::int64_t{options_.windows_in_chunk}).add(to_ms(world_.clock.now()));
-        const auto rows = caller_.insist(kPutConfig, parameters, kChangePatience);
+        const bool may_wait = long_waits_.try_acquire();
+        const auto rows = caller_.insist(kPutConfig, parameters, may_wait ? kChangePatience : kShortPatience);
+        if (may_wait) {
+            long_waits_.release();
+        }
         if (!rows) {
             return Unexpected{config_refusal(draft, rows.error())};
         }
@@ -348,6 +357,7 @@ private:
     FunctionAssigner functions_;
     SlotChanger changer_;
     Housekeeper housekeeper_;
+    std::counting_semaphore<kLongWaitsMax> long_waits_{kLongWaitsMax};
     NotificationListener listener_;  // Last: what it hears goes to all of the above.
 };
 
