@@ -12,10 +12,12 @@ namespace {
 // those that are held.
 constexpr Statement kLockWindows{
     "lock_windows",
-    "select sluice.to_ms(w.wndw_strt_ts), w.slot_ct from unnest($2::bigint[]) with ordinality as t (ms, "
-    "number)"
-    " join rl_wndw_ct w on w.pool_nm = $1 and w.wndw_strt_ts = sluice.from_ms(t.ms)"
-    " where w.slot_ct <= $3 order by t.number limit $4 for update of w skip locked"};
+    "select sluice.to_ms(w.wndw_strt_ts), w.slot_ct from rl_wndw_ct w"
+    " where w.pool_nm = $1 and w.slot_ct <= $3"
+    " and w.wndw_strt_ts = any (array(select sluice.from_ms(ms) from unnest($2::bigint[]) as ms))"
+    " order by sluice.to_ms(w.wndw_strt_ts) not in (select ms from unnest($5::bigint[]) as ms), "
+    "w.wndw_strt_ts"
+    " limit $4 for update skip locked"};
 constexpr Statement kSeeWindows{
     "see_windows",
     "select sluice.to_ms(w.wndw_strt_ts), w.slot_ct from rl_wndw_ct w where w.pool_nm = $1"
@@ -117,7 +119,8 @@ void PoolShare::queue_reading(Connection& connection, const PoolName& pool) cons
                                        .add(pool.text())
                                        .add(tried)
                                        .add(std::int64_t{most_room(asks_)})
-                                       .add(static_cast<std::int64_t>(claim_->planned.size())));
+                                       .add(static_cast<std::int64_t>(claim_->planned.size()))
+                                       .add(starts_of(claim_->planned, grid)));
 }
 
 void PoolShare::read(const Rows& seen, const Rows& locked) {
