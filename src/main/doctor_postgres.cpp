@@ -1,12 +1,13 @@
 #include "main/doctor_postgres.hpp"
 
+#include "base/time.hpp"
 #include "main/settings_table.hpp"
 #include "store/postgres/postgres_slot_store.hpp"
 
 namespace sluice {
 
 void check_postgres(const std::string& dsn, bool count_again, Findings& findings) {
-    const auto figures = examine_postgres_slots(dsn, count_again);
+    const auto figures = examine_postgres_slots(dsn, count_again, SystemClock{});
     if (!figures) {
         findings.push_back(
             {"postgresql", false, figures.error(),
@@ -15,10 +16,14 @@ void check_postgres(const std::string& dsn, bool count_again, Findings& findings
     }
     findings.push_back(
         {"postgresql", true, "It can be reached" + place_of(dsn) + ", and the schema is up to date."});
-    if (count_again && *figures == 0) {
+    for (const std::string& concern : figures->concerns) {
+        findings.push_back({"postgresql", false, concern + ".", "See 'PostgreSQL' in docs/operations.md."});
+    }
+    if (count_again && figures->counters_wrong == 0) {
         findings.push_back({"recount", true, "Every counter is right."});
     } else if (count_again) {
-        findings.push_back({"recount", false, std::to_string(*figures) + " counters differ from their slots.",
+        findings.push_back({"recount", false,
+                            std::to_string(figures->counters_wrong) + " counters differ from their slots.",
                             "Look at 'select * from sluice.recount where counted <> recounted'."});
     }
 }

@@ -90,6 +90,12 @@ std::string PrometheusMetrics::text(const OutsideFigures& outside) const {
                       pool_waits_, kNanosecond);
         add_gauge(families, {"sluice_postgres_timeline", "The newest timeline of the server that was seen."},
                   static_cast<double>(outside.server.timeline));
+        add_gauge(families, {"sluice_postgres_writable", "1: a small write has succeeded lately."},
+                  outside.health.writable ? 1 : 0);
+        add_gauge(
+            families,
+            {"sluice_postgres_clock_difference_seconds", "How far this clock is ahead of the server's."},
+            std::chrono::duration<double>(outside.health.clock_difference).count());
         add_counter(families,
                     {"sluice_postgres_strays_refused_total", "Connections to an old primary, not used."},
                     static_cast<double>(outside.server.strays_refused));

@@ -11,6 +11,7 @@
 #include "main/tally.hpp"
 #include "store/postgres/connection_pool.hpp"
 #include "store/postgres/server_watch.hpp"
+#include "store/postgres/store_health.hpp"
 
 namespace sluice {
 
@@ -21,7 +22,8 @@ struct OutsideFigures {
     std::optional<postgres::PoolFigures> pool{};  // Empty: there is none.
     std::optional<StoreSpace> store_space{};      // Empty: the store is not on a disk of ours.
     postgres::ServerFigures server{};             // Of the server of that pool.
-    std::shared_ptr<const PlanSet> plans{};       // Null: limits are not told.
+    postgres::HealthFigures health{};
+    std::shared_ptr<const PlanSet> plans{};  // Null: limits are not told.
     std::optional<MemoryLimitFigures> limit_keys{};
 };
 

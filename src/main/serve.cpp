@@ -150,8 +150,9 @@ private:
         // Acquire, with the release of listen(): a request may come before the server is ours.
         const http::Server* server = open_server_.load(std::memory_order_acquire);
         return metrics_.text({log_->lines_dropped(), server == nullptr ? 0 : server->connections_approx(),
-                              pool_figures(), store_.space ? store_.space() : std::nullopt,
-                              watch_->figures(), plans_.current(),
+                              pool_figures(), store_.space ? store_.space() : std::nullopt, watch_->figures(),
+                              store_.health_figures ? store_.health_figures() : postgres::HealthFigures{},
+                              plans_.current(),
                               limit_store_.figures ? std::optional{limit_store_.figures()} : std::nullopt});
     }
 

@@ -40,8 +40,12 @@ Result<OpenSlotStore, std::string> open_postgres(const Settings& settings, Ledge
         return Unexpected{opened.error()};
     }
     const PostgresSlotStore& store = **opened;
-    return OpenSlotStore{std::move(*opened), "store on PostgreSQL" + place_of(settings.postgres.dsn),
-                         kPostgresWorkers, [&store] { return store.pool_figures(); }};
+    return OpenSlotStore{std::move(*opened),
+                         "store on PostgreSQL" + place_of(settings.postgres.dsn),
+                         kPostgresWorkers,
+                         [&store] { return store.pool_figures(); },
+                         {},
+                         [&store] { return store.health_figures(); }};
 }
 
 Result<OpenSlotStore, std::string> open_embedded(const Settings& settings, LedgerWorld world) {

@@ -8,6 +8,7 @@
 #include "main/settings.hpp"
 #include "store/postgres/connection_pool.hpp"
 #include "store/postgres/server_watch.hpp"
+#include "store/postgres/store_health.hpp"
 
 namespace sluice {
 
@@ -22,8 +23,9 @@ struct OpenSlotStore {
     std::unique_ptr<SlotStore> slots;
     std::string described;    // For the line that says the server is ready; no password.
     std::size_t workers = 1;  // How many batches it serves best at once.
-    std::function<postgres::PoolFigures()> pool_figures{};  // Empty: it has no connections.
-    std::function<std::optional<StoreSpace>()> space{};     // Empty: it is not on a disk of ours.
+    std::function<postgres::PoolFigures()> pool_figures{};      // Empty: it has no connections.
+    std::function<std::optional<StoreSpace>()> space{};         // Empty: it is not on a disk of ours.
+    std::function<postgres::HealthFigures()> health_figures{};  // Empty as well.
 };
 
 // Fails with one sentence. Everything passed outlives the store.

@@ -1,23 +1,40 @@
 #include <algorithm>
 #include <chrono>
+#include <cstdlib>
+#include <fstream>
 #include <functional>
 #include <thread>
 
 #include <gmock/gmock.h>
+#include <unistd.h>
 
 #include "support/cli_process.hpp"
+#include "support/cut_network.hpp"
 #include "support/postgres_fixture.hpp"
 #include "support/raw_http.hpp"
+#include "support/temp_folder.hpp"
 
 // `sluice serve --store postgres://...`: what keeps it from starting, and a server that goes away.
 namespace sluice::test {
 namespace {
 
 using namespace std::chrono_literals;
+using testing::ContainsRegex;
 using testing::HasSubstr;
 using testing::Not;
 
 const std::string kPassword = "hunter2secret";
+
+bool eventually(const std::function<bool()>& holds) {
+    const auto deadline = std::chrono::steady_clock::now() + 20s;
+    while (!holds()) {
+        if (std::chrono::steady_clock::now() > deadline) {
+            return false;
+        }
+        std::this_thread::sleep_for(20ms);  // Between two looks.
+    }
+    return true;
+}
 
 class ServeOnPostgres : public PostgresTest {
 protected:
@@ -96,15 +113,129 @@ TEST_F(ServeOnPostgres, SaysThatTheSchemaIsNewer) {
     EXPECT_EQ(inventory(), before);
 }
 
-bool eventually(const std::function<bool()>& holds) {
-    const auto deadline = std::chrono::steady_clock::now() + 20s;
-    while (!holds()) {
-        if (std::chrono::steady_clock::now() > deadline) {
-            return false;
-        }
-        std::this_thread::sleep_for(20ms);  // Between two looks.
+TEST_F(ServeOnPostgres, SaysThatTheDatabaseIsNotInUtf8) {
+    const std::string name = "sluice_latin_" + std::to_string(::getpid());
+    ask(*connect(), "create database " + name + " template template0 encoding LATIN1 locale 'C'");
+
+    EXPECT_THAT(refusal(dsn().substr(0, dsn().rfind('/') + 1) + name),
+                HasSubstr("encoded in LATIN1, which cannot hold every id: Sluice needs one in UTF8"));
+
+    ask(*connect(), "drop database " + name);
+}
+
+TEST_F(ServeOnPostgres, SaysThatCommitsAreNotDurable) {
+    ask(*connect(),
+        "alter database \"" + dsn().substr(dsn().rfind('/') + 1) + "\" set synchronous_commit = off");
+    CliServer sluice{{"--store", dsn()}};
+
+    EXPECT_TRUE(sluice.process().wait_for_error_text("answers commits before they are durable"));
+    EXPECT_EQ(call(sluice.port(), "GET", "/readyz").body,
+              R"({"status":"degraded","slots":"not_durable","limits":"ok"})");
+    const CliResult doctor = run_cli({"doctor"}, {{"SLUICE_SERVER", sluice.url()}, {"SLUICE_STORE", dsn()}});
+    EXPECT_THAT(doctor.out + doctor.errors, HasSubstr("answers commits before they are durable"));
+}
+
+TEST_F(ServeOnPostgres, SaysThatItsClockDiffersFromTheServers) {
+    const Variables ahead{{"LD_PRELOAD", "/usr/lib/x86_64-linux-gnu/faketime/libfaketimeMT.so.1"},
+                          {"FAKETIME", "+30s"},
+                          {"FAKETIME_DONT_FAKE_MONOTONIC", "1"}};
+    CliServer sluice{{"--store", dsn()}, ahead};
+
+    EXPECT_TRUE(sluice.process().wait_for_error_text("s ahead of PostgreSQL's; set it right"));
+    EXPECT_EQ(call(sluice.port(), "GET", "/readyz").body,
+              R"({"status":"degraded","slots":"clock_differs","limits":"ok"})");
+    EXPECT_THAT(call(sluice.port(), "GET", "/metrics").body,
+                ContainsRegex("sluice_postgres_clock_difference_seconds (29|30)"));
+    Variables doctor = ahead;
+    doctor.insert({{"SLUICE_SERVER", sluice.url()}, {"SLUICE_STORE", dsn()}});
+    EXPECT_THAT(run_cli({"doctor"}, doctor).out, HasSubstr("s ahead of PostgreSQL's"));
+}
+
+TEST_F(ServeOnPostgres, IsNotReadyWhileItsRoleMayOnlyRead) {
+    const OwnServer postgres;
+    const auto session = test::connect(postgres.dsn());
+    ask(*session, "create role node login createrole");
+    ask(*session, "grant create on database postgres to node; grant create on schema public to node");
+    const CliServer sluice{{"--store", "postgres://node" + postgres.dsn().substr(postgres.dsn().find('@'))}};
+    ASSERT_EQ(call(sluice.port(), "GET", "/readyz").status, 200);
+
+    ask(*session, "revoke insert on rl_event_slot_dtl from node");
+    EXPECT_TRUE(eventually([&] { return call(sluice.port(), "GET", "/readyz").status == 503; }));
+    EXPECT_THAT(call(sluice.port(), "GET", "/metrics").body, HasSubstr("\nsluice_postgres_writable 0\n"));
+
+    ask(*session, "grant insert on rl_event_slot_dtl to node");
+    EXPECT_TRUE(eventually([&] { return call(sluice.port(), "GET", "/readyz").status == 200; }));
+}
+
+TEST_F(ServeOnPostgres, IsNotReadyWhileTheDiskOfTheDataIsFull) {
+    OwnServer postgres;
+    const std::string data = postgres.move_to_small_disk();
+    CliServer sluice{{"--store", postgres.dsn()}};
+    ASSERT_EQ(call(sluice.port(), "GET", "/readyz").status, 200);
+
+    shell("dd if=/dev/zero of=" + data + "/filler bs=1M 2>/dev/null || true");
+    EXPECT_TRUE(eventually([&] { return call(sluice.port(), "GET", "/readyz").status == 503; }));
+    EXPECT_TRUE(sluice.process().wait_for_error_text("cannot store anything at the moment: could not write"));
+
+    shell("rm " + data + "/filler");
+    EXPECT_TRUE(eventually([&] { return call(sluice.port(), "GET", "/readyz").status == 200; }));
+}
+
+// PgBouncer before the test's server, until this goes.
+class Pooler {
+public:
+    Pooler(const std::string& server, const std::string& mode) {
+        const std::string database = server.substr(server.rfind('/') + 1);
+        std::ofstream{folder_ / "pgbouncer.ini"}
+            << "[databases]\n"
+            << database << " = host=127.0.0.1 port=" << port_of(server) << " user=postgres\n"
+            << "[pgbouncer]\nlisten_addr = 127.0.0.1\nlisten_port = " << port_ << "\nunix_socket_dir =\n"
+            << "auth_type = any\npool_mode = " << mode << "\nignore_startup_parameters = options\n"
+            << "default_pool_size = 50\nlogfile = " << folder_ / "log"
+            << "\npidfile = " << folder_ / "pid"
+            << "\n";
+        shell("chown -R postgres: " + folder_ / "" + "; setpriv --reuid=postgres --regid=postgres" +
+              " --init-groups pgbouncer -q -d " + folder_ / "pgbouncer.ini");
+        dsn_ = with_port(server, port_);
+        EXPECT_TRUE(eventually([this] {
+            return ::system(
+                       ("/usr/lib/postgresql/15/bin/pg_isready -q -h 127.0.0.1 -p " + std::to_string(port_))
+                           .c_str()) == 0;
+        }));
     }
-    return true;
+    ~Pooler() { shell("kill $(cat " + folder_ / "pid" + ")"); }
+    Pooler(const Pooler&) = delete;
+    Pooler& operator=(const Pooler&) = delete;
+
+    [[nodiscard]] const std::string& dsn() const { return dsn_; }
+
+private:
+    TempFolder folder_;
+    const std::uint16_t port_ = free_port();
+    std::string dsn_;
+};
+
+using PostgresPooler = ServeOnPostgres;
+
+TEST_F(PostgresPooler, InSessionModeIsUsedAndEverySettingIsInForce) {
+    const Pooler pooler{dsn(), "session"};
+    const auto session = test::connect(pooler.dsn());
+    EXPECT_EQ(ask(*session, "show lock_timeout"), "20s");
+    EXPECT_EQ(ask(*session, "show timezone"), "UTC");
+    EXPECT_EQ(ask(*session, "show default_transaction_isolation"), "read committed");
+
+    const CliServer sluice{{"--store", pooler.dsn()}};
+    ASSERT_EQ(sluice.run({"config", "set", "default", "--max-per-window", "5", "--window-size", "PT4S"})
+                  .ending.code,
+              0);
+    EXPECT_EQ(sluice.run({"assign", "x"}).ending.code, 0);
+}
+
+TEST_F(PostgresPooler, InTransactionModeIsRefused) {
+    const Pooler pooler{dsn(), "transaction"};
+
+    EXPECT_THAT(refusal(pooler.dsn()), HasSubstr("Sluice needs one in session mode (pool_mode = session)"));
+    EXPECT_EQ(inventory().find("sluice"), std::string::npos);
 }
 
 TEST_F(ServeOnPostgres, AnswersUnavailableWhileTheServerIsAwayAndRecovers) {

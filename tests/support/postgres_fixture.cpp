@@ -29,22 +29,6 @@ std::string with_database(const std::string& dsn, const std::string& database) {
     return dsn.substr(0, dsn.rfind('/') + 1) + database;
 }
 
-// A port that nobody listens on at the moment.
-std::uint16_t free_port() {
-    const int file = ::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
-    sockaddr_in address{};
-    address.sin_family = AF_INET;
-    address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
-    socklen_t size = sizeof address;
-    const bool found = ::bind(file, reinterpret_cast<const sockaddr*>(&address), size) == 0 &&
-                       ::getsockname(file, reinterpret_cast<sockaddr*>(&address), &size) == 0;
-    ::close(file);
-    if (!found) {
-        throw std::runtime_error{"no port is free"};
-    }
-    return ntohs(address.sin_port);
-}
-
 // A clock that tests may set: the server's own while the sequence stands at its beginning. A
 // sequence, because what is set counts at once, inside of transactions too.
 const std::string kTestClock =
@@ -102,6 +86,21 @@ std::uint16_t port_of(const std::string& dsn) {
 
 std::string with_port(const std::string& dsn, std::uint16_t port) {
     return dsn.substr(0, dsn.rfind(':') + 1) + std::to_string(port) + dsn.substr(dsn.rfind('/'));
+}
+
+std::uint16_t free_port() {
+    const int file = ::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+    sockaddr_in address{};
+    address.sin_family = AF_INET;
+    address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+    socklen_t size = sizeof address;
+    const bool found = ::bind(file, reinterpret_cast<const sockaddr*>(&address), size) == 0 &&
+                       ::getsockname(file, reinterpret_cast<sockaddr*>(&address), &size) == 0;
+    ::close(file);
+    if (!found) {
+        throw std::runtime_error{"no port is free"};
+    }
+    return ntohs(address.sin_port);
 }
 
 ConnectSettings test_settings(const std::string& dsn) {
@@ -229,12 +228,27 @@ std::string OwnServer::local_dsn() const {
 
 OwnServer::~OwnServer() {
     try {
+        if (on_small_disk_) {
+            kill();
+            shell("umount " + folder_ + "/data");
+        }
         services("down postgres");
     } catch (const std::exception& problem) {
         ADD_FAILURE() << problem.what();
     }
     std::error_code ignored;
     std::filesystem::remove_all(state_, ignored);
+}
+
+std::string OwnServer::move_to_small_disk() {
+    kill();
+    const std::string data = folder_ + "/data";
+    shell("cp -a " + data + " " + data + ".copy && mount -t tmpfs -o size=160m sluice-test " + data +
+          " && cp -a " + data + ".copy/. " + data + " && chown postgres: " + data + " && chmod 700 " + data +
+          " && rm -r " + data + ".copy");
+    on_small_disk_ = true;
+    revive();
+    return data;
 }
 
 void OwnServer::kill() { services("kill postgres"); }

@@ -21,6 +21,9 @@ postgres::ConnectSettings test_settings(const std::string& dsn);
 std::uint16_t port_of(const std::string& dsn);
 std::string with_port(const std::string& dsn, std::uint16_t port);
 
+// A port that nobody listens on at the moment.
+std::uint16_t free_port();
+
 // Selects the windows that hold less than their chunk says; there must be none.
 inline const std::string kWindowsBelowTheirBounds =
     "select f.pool_nm || ' at ' || w.wndw_strt_ts || ' holds less than its chunk says'"
@@ -90,6 +93,8 @@ public:
     void kill();
     // Starts it again, on the same port and data.
     void revive();
+    // Puts its data on a file system of 160 MB, and starts it again there. Gives the folder. Needs root.
+    std::string move_to_small_disk();
 
 private:
     void make_state();
@@ -101,6 +106,7 @@ private:
     std::string state_;
     std::string folder_;
     std::string dsn_;
+    bool on_small_disk_ = false;
 };
 
 // For tests that need a real server: each has a database of its own. Without a server they are skipped, which

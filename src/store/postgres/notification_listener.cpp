@@ -4,7 +4,6 @@ namespace sluice::postgres {
 namespace {
 
 constexpr Statement kListen{"listen", "listen sluice"};
-constexpr Statement kAlive{"alive", "select 1"};
 constexpr std::chrono::milliseconds kTurn{1000};
 
 }  // namespace
@@ -37,26 +36,26 @@ void NotificationListener::listen(Connection& connection, const std::stop_token&
     }
     const std::stop_callback wake{stop, [&connection] { connection.wake(); }};
     ears_.deaf_before();
+    bool there = ears_.examines(connection);
     {
         const std::lock_guard lock{mutex_};
         has_listened_ = true;
     }
     changed_.notify_all();
-    auto turn_ends = std::chrono::steady_clock::now() + kTurn;
-    while (!stop.stop_requested()) {
+    auto examined = std::chrono::steady_clock::now();
+    while (there && !stop.stop_requested()) {
         const auto said = connection.wait(kTurn);
-        // A frozen server looks like a quiet one until it is asked.
-        if (!said || (said->empty() && !connection.run(kAlive))) {
-            log_.write(LogLevel::Warn, "NotificationListener", "Connection lost; news of other nodes wait");
-            return;
+        there = said.has_value();
+        for (std::size_t i = 0; there && i < said->size(); ++i) {
+            ears_.heard((*said)[i].payload);
         }
-        for (const Notification& one : *said) {
-            ears_.heard(one.payload);
+        if (there && std::chrono::steady_clock::now() - examined >= kTurn) {
+            there = ears_.examines(connection);
+            examined = std::chrono::steady_clock::now();
         }
-        if (const auto now = std::chrono::steady_clock::now(); now >= turn_ends) {
-            ears_.each_second();
-            turn_ends = now + kTurn;
-        }
+    }
+    if (!there) {
+        log_.write(LogLevel::Warn, "NotificationListener", "Connection lost; news of other nodes wait");
     }
 }
 

@@ -11,13 +11,15 @@
 namespace sluice::postgres {
 
 // Hears what other sessions say on channel `sluice`, on a connection of its own that it opens again when it
-// is lost.
+// is lost. Busy or not, that connection is also the one that the server is examined by.
 class NotificationListener {
 public:
     struct Ears {
         std::function<void(const std::string& payload)> heard;
         std::function<void()> deaf_before;  // Listening from now on; what was said before was not heard.
-        std::function<void()> each_second;  // Or a little less often; also while much is said.
+        // Asked before the first news and every second, since a frozen server looks like a quiet one. False
+        // when the connection is lost.
+        std::function<bool(Connection&)> examines;
     };
     NotificationListener(ConnectSettings settings, Log& log, Ears ears);
 

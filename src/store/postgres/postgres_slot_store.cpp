@@ -69,10 +69,11 @@ public:
           functions_{pool_, configs_, held_, world, bodies_},
           changer_{caller_, configs_, mirror_, world},
           housekeeper_{pool_, options.retention, world.log},
+          health_{world.clock, world.log},
           listener_{settings.connect,
                     world.log,
                     {[this](const std::string& said) { heed(said); }, [this] { forget_all(); },
-                     [this] { mirror_.read_again(std::chrono::steady_clock::now() - kQuiet); }}} {}
+                     [this](Connection& connection) { return look_around(connection); }}} {}
 
     std::vector<SlotReply> execute(std::span<const SlotCommand> commands) override {
         std::vector<SlotReply> replies;
@@ -190,11 +191,13 @@ public:
         }
     }
 
-    bool available() override { return pool_.ready(); }
+    bool available() override { return pool_.ready() && health_.writable(); }
 
     std::string_view concern() override {
-        return watch_->figures().stray_lately ? "stray_server" : std::string_view{};
+        return watch_->figures().stray_lately ? "stray_server" : health_.concern();
     }
+
+    HealthFigures health_figures() const override { return health_.figures(); }
 
     PoolFigures pool_figures() const override { return pool_.figures(); }
 
@@ -320,6 +323,12 @@ private:
         return std::move(*config);
     }
 
+    // Every second. False when the connection was lost by it.
+    bool look_around(Connection& connection) {
+        mirror_.read_again(std::chrono::steady_clock::now() - kQuiet);
+        return health_.examine(connection);
+    }
+
     // Of what others may have changed.
     void forget_all() {
         configs_.flush();
@@ -358,6 +367,7 @@ private:
     SlotChanger changer_;
     Housekeeper housekeeper_;
     std::counting_semaphore<kLongWaitsMax> long_waits_{kLongWaitsMax};
+    StoreHealth health_;
     NotificationListener listener_;  // Last: what it hears goes to all of the above.
 };
 

@@ -5,6 +5,7 @@
 
 #include "app/slots/slot_ledger.hpp"
 #include "store/postgres/connection_pool.hpp"
+#include "store/postgres/store_health.hpp"
 
 namespace sluice {
 
@@ -28,6 +29,7 @@ struct PostgresSlotOptions {
 class PostgresSlotStore : public SlotStore {
 public:
     [[nodiscard]] virtual postgres::PoolFigures pool_figures() const = 0;
+    [[nodiscard]] virtual postgres::HealthFigures health_figures() const = 0;
 };
 
 // Connects and sees to the schema. What is wrong is said in one sentence, and nothing was created.
@@ -35,8 +37,15 @@ Result<std::unique_ptr<PostgresSlotStore>, std::string> open_postgres_slot_store
     const postgres::PoolSettings& settings, const PostgresSlotOptions& options, LedgerWorld world,
     postgres::PoolMetrics& pool_metrics);
 
-// Looks at a schema without changing it. Gives the number of counters that differ from a recount, 0 when none
-// was asked for, or says what is wrong in one sentence.
-Result<std::int64_t, std::string> examine_postgres_slots(const std::string& dsn, bool recount);
+// What a look at a schema found.
+struct PostgresExamination {
+    std::int64_t counters_wrong = 0;      // Those that differ from a recount; 0 when none was asked for.
+    std::vector<std::string> concerns{};  // One sentence each.
+};
+
+// Looks at a schema without changing it, but for a small write that leaves nothing. Says what is wrong in one
+// sentence.
+Result<PostgresExamination, std::string> examine_postgres_slots(const std::string& dsn, bool recount,
+                                                                const Clock& clock);
 
 }  // namespace sluice

@@ -5,7 +5,8 @@ namespace sluice {
 
 using namespace postgres;
 
-Result<std::int64_t, std::string> examine_postgres_slots(const std::string& dsn, bool recount) {
+Result<PostgresExamination, std::string> examine_postgres_slots(const std::string& dsn, bool recount,
+                                                                const Clock& clock) {
     constexpr Statement kDifferences{"differences",
                                      "select count(*) from sluice.recount where counted <> recounted"};
     ConnectSettings settings;
@@ -17,14 +18,26 @@ Result<std::int64_t, std::string> examine_postgres_slots(const std::string& dsn,
     if (const auto checked = check_slots_migrated(**connection); !checked) {
         return Unexpected{checked.error().message};
     }
+    PostgresExamination found;
+    const auto proof = StoreHealth::prove(**connection, clock);
+    if (!proof) {
+        return Unexpected{"PostgreSQL cannot store anything: " + proof.error().message};
+    }
+    if (const auto differs = clock_sentence(proof->clock_difference)) {
+        found.concerns.push_back(*differs);
+    }
+    if (!proof->durable) {
+        found.concerns.emplace_back(kNotDurable);
+    }
     if (!recount) {
-        return 0;
+        return found;
     }
     const auto rows = (*connection)->run(kDifferences);
     if (!rows) {
         return Unexpected{rows.error().message};
     }
-    return rows->number(0, 0).value_or(-1);
+    found.counters_wrong = rows->number(0, 0).value_or(-1);
+    return found;
 }
 
 }  // namespace sluice

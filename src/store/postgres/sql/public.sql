@@ -83,6 +83,7 @@ begin
         end if;
     end loop;
     perform sluice.refuse_cancelled(event_ids);
+    perform sluice.vouch();
     return query
         select asked.id, d.computed_sched_ts,
                sluice.to_ms(d.computed_sched_ts) - sluice.to_ms(d.req_ts), d.wndw_strt_ts

@@ -12,6 +12,40 @@ begin
 end
 $$;
 
+-- Called before the commit of a transaction that answers from rows of others. Where commits wait for a standby,
+-- such rows may have become visible without it: their wait ended with a crash of the primary, or was
+-- cancelled. A record of this transaction's own makes its commit wait, and so for all that was written before.
+create or replace function sluice.vouch() returns void
+language plpgsql volatile as $$
+begin
+    if current_setting('synchronous_standby_names') <> '' then
+        perform pg_logical_emit_message(true, 'sluice', '');
+    end if;
+end
+$$;
+
+-- A small write, which fails when slots cannot be stored: the role may not, the disk of the data is full, the
+-- commit waits for a standby that is away. Tells what the server's clock says, and whether commits are durable
+-- when they are answered.
+create or replace function sluice.prove_writing(out clock_ms bigint, out durable boolean)
+language plpgsql volatile set work_mem = '64kB' as $$
+begin
+    if not has_table_privilege('@tables@.rl_event_slot_dtl', 'insert')
+        or not has_table_privilege('@tables@.rl_wndw_ct', 'update') then
+        raise exception using errcode = 'insufficient_privilege',
+            message = format('Role %I may not write to the tables of slots.', current_user);
+    end if;
+    -- More than its memory holds: it goes to a file beside the tables.
+    perform count(*) from generate_series(1, 4000);
+    perform pg_logical_emit_message(true, 'sluice', '');
+    clock_ms := floor(extract(epoch from clock_timestamp()) * 1000);
+    durable := case current_setting('synchronous_commit')
+        when 'off' then false
+        when 'local' then current_setting('synchronous_standby_names') = ''
+        else true end;
+end
+$$;
+
 -- The slot that the event has, or a new one.
 create or replace function sluice.take_slot(a_event text, a_config text, a_requested bigint, a_weight integer,
     a_max_delay bigint, a_now timestamptz, out slot @tables@.rl_event_slot_dtl, out repeated boolean)
@@ -39,6 +73,7 @@ begin
         select d.* into slot from @tables@.rl_event_slot_dtl d where d.event_id = a_event;
     end if;
     repeated := true;
+    perform sluice.vouch();
     if slot.slot_state_cd = 2 or sluice.has_one_snapshot() then
         perform sluice.refuse_cancelled(array[a_event]);
     end if;
@@ -189,6 +224,8 @@ begin
         freed := sluice.give_back(before);
         slot.slot_state_cd := 2;
         slot := sluice.replace_slot(before, slot, a_now);
+    else
+        perform sluice.vouch();
     end if;
 end
 $$;
@@ -210,6 +247,7 @@ begin
     slot := before;
     repeated := before.req_ts = sluice.from_ms(a_requested);
     if repeated then
+        perform sluice.vouch();
         return;
     end if;
     freed := sluice.give_back(before);
