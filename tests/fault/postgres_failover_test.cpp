@@ -2,6 +2,8 @@
 #include <chrono>
 #include <csignal>
 #include <functional>
+#include <future>
+#include <map>
 #include <thread>
 
 #include <gmock/gmock.h>
@@ -16,6 +18,7 @@ namespace sluice::test {
 namespace {
 
 using namespace std::chrono_literals;
+using testing::Each;
 using testing::HasSubstr;
 
 constexpr std::string_view kConfig = R"({"configName":"default","maxPerWindow":100,"windowSize":"PT4S"})";
@@ -137,6 +140,51 @@ TEST_F(PostgresFailover, ANewerTimelineDropsTheConnectionsToTheOlder) {
     ASSERT_FALSE(refused);
     EXPECT_EQ(refused.error().sqlstate, postgres::kStrayServer);
     EXPECT_EQ(log.count_starting("ERROR ServerWatch - PostgreSQL at 127.0.0.1:"), 1U) << "said once";
+}
+
+TEST_F(PostgresFailover, NothingIsAnsweredFromRowsThatTheStandbyDoesNotHave) {
+    CliServer batch{{"--store", primary_->dsn()}, {{"SLUICE_SLOTS_POSTGRES_MODE", "batch"}}};
+    CliServer function{{"--store", primary_->dsn()}, {{"SLUICE_SLOTS_POSTGRES_MODE", "function"}}};
+    const std::map<std::string, const CliServer*> nodes{{"batch", &batch}, {"function", &function}};
+    ASSERT_EQ(call(batch.port(), "POST", "/admin/rate-limit/config", kConfig).status, 200);
+    const auto session = test::connect(primary_->local_dsn());
+    const auto receiver =
+        static_cast<pid_t>(std::stoi(ask(*at_standby(), "select pid from pg_stat_wal_receiver")));
+    // Asks all nodes at once. Whoever waits for the standby is cancelled meanwhile, which makes the rows
+    // visible without it.
+    const auto ask_all =
+        [&](const std::function<HttpAnswer(const std::string&, const CliServer&)>& question) {
+            std::vector<std::future<HttpAnswer>> answers;
+            for (const auto& [name, node] : nodes) {
+                answers.push_back(std::async(std::launch::async, question, name, std::cref(*node)));
+            }
+            std::vector<int> statuses;
+            for (auto& answer : answers) {
+                while (answer.wait_for(10ms) != std::future_status::ready) {
+                    ask(*session,
+                        "select pg_cancel_backend(pid) from pg_stat_activity where wait_event = 'SyncRep'");
+                }
+                statuses.push_back(answer.get().status);
+            }
+            return statuses;
+        };
+    const auto assigning = [](const std::string& name, const CliServer& node) { return assign(node, name); };
+    const auto looking = [](const std::string& name, const CliServer& node) {
+        return call(node.port(), "GET", "/api/v1/slots/" + name);
+    };
+
+    ::kill(receiver, SIGSTOP);
+    EXPECT_THAT(ask_all(assigning), Each(503));
+    EXPECT_EQ(count_of(*session, "%"), "2") << "they are there";
+    EXPECT_THAT(ask_all(assigning), Each(503));
+    EXPECT_THAT(ask_all(looking), Each(503));
+    EXPECT_TRUE(eventually([&] { return call(batch.port(), "GET", "/readyz").status == 503; }));
+    ::kill(receiver, SIGCONT);
+
+    EXPECT_TRUE(eventually([&] { return call(batch.port(), "GET", "/readyz").status == 200; }));
+    EXPECT_TRUE(eventually([&] { return ask_all(assigning) == std::vector<int>{200, 200}; }));
+    EXPECT_THAT(ask_all(looking), Each(200));
+    EXPECT_EQ(count_of(*at_standby(), "%"), "2");
 }
 
 }  // namespace

@@ -63,7 +63,8 @@ Result<AttemptReport, Failure> BatchAttempt::run(Connection& connection) {
     place_new();
     const auto stored = store(connection);
     if (!stored) {
-        std::ranges::for_each(placed_, [](Candidate* candidate) { candidate->outcome.reset(); });
+        // Those that were found, too: no commit has vouched for them.
+        std::ranges::for_each(group_, [](Candidate* candidate) { candidate->outcome.reset(); });
         report.event_held = is_held(stored.error());  // While storing, only events are waited for.
         if (!report.event_held) {
             return Unexpected{stored.error()};
@@ -206,7 +207,8 @@ bool BatchAttempt::complete() const {
 Result<bool, Failure> BatchAttempt::store(Connection& connection) {
     const bool all = setting_.completeness == Completeness::AllOrNone;
     if (placed_.empty() || (all && !complete())) {
-        return false;
+        const auto vouched = vouch(connection);
+        return vouched ? Result<bool, Failure>{false} : Unexpected{vouched.error()};
     }
     queue_storing(connection);
     if (!all) {
@@ -264,6 +266,18 @@ void BatchAttempt::queue_storing(Connection& connection) {
                                       .add(scheduled)
                                       .add(weights)
                                       .add(delays));
+}
+
+// Ends a transaction that stores nothing: what was found in rows of others must hold before it is answered.
+Result<void, Failure> BatchAttempt::vouch(Connection& connection) {
+    const auto is_answered = [](const Candidate* candidate) { return candidate->outcome.has_value(); };
+    if (std::ranges::none_of(group_, is_answered)) {
+        return {};
+    }
+    connection.queue(kVouch);
+    connection.queue(kCommit);
+    const auto committed = connection.flush();
+    return committed ? Result<void, Failure>{} : Unexpected{committed.error()};
 }
 
 // Nothing: all were new. Otherwise another transaction was faster with some, and these rows are the truth.

@@ -44,6 +44,7 @@ private:
     Result<bool, Failure> store(Connection& connection);
     void queue_storing(Connection& connection);
     Result<void, Failure> accept(const Rows& stored_before);
+    Result<void, Failure> vouch(Connection& connection);
 
     Setting setting_;
     std::span<Candidate*> group_;

@@ -26,6 +26,7 @@ Result<SlotStory, SlotError> find_slot(PatientCaller& caller, const EventId& eve
     }
     (*lease)->queue(kFindSlot, Parameters{}.add(event_id.text()));
     (*lease)->queue(kFindPast, Parameters{}.add(event_id.text()));
+    (*lease)->queue(kVouch);
     const auto rows = (*lease)->flush();
     if (!rows) {
         return Unexpected{caller.unavailable(rows.error())};
@@ -38,8 +39,8 @@ Result<SlotStory, SlotError> find_slot(PatientCaller& caller, const EventId& eve
         return Unexpected{store_unavailable()};
     }
     SlotStory story{std::move(stored->slot), std::move(stored->config_name), {}};
-    for (std::size_t i = 0; i < rows->back().size(); ++i) {
-        if (auto past = read_slot(rows->back(), i)) {
+    for (std::size_t i = 0; i < (*rows)[1].size(); ++i) {
+        if (auto past = read_slot((*rows)[1], i)) {
             story.past.push_back(std::move(past->slot));
         }
     }

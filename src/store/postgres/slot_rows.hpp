@@ -24,6 +24,9 @@ inline constexpr std::size_t kSlotColumns = 11;
 // Nothing when the row is damaged.
 std::optional<StoredSlot> read_slot(const Rows& rows, std::size_t row);
 
+// For the end of a transaction that answers from rows of others: see the function.
+inline constexpr Statement kVouch{"vouch", "select sluice.vouch()"};
+
 // Windows between the requested one and that of the slot.
 std::int64_t depth_of(const Slot& slot, WindowGrid grid);
 
