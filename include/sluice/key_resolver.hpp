@@ -16,7 +16,8 @@ public:
     [[nodiscard]] virtual std::optional<std::string> principal() const = 0;
 };
 
-// Makes the key that a request is limited by. Nothing: the request has none.
+// Makes the key that a request is limited by. Nothing: the request has none. It may throw: RateLimiter::allow
+// takes that for a failure of the store.
 // Thread safety: any thread.
 class KeyResolver {
 public:

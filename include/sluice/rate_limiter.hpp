@@ -6,6 +6,7 @@
 #include <span>
 #include <type_traits>
 
+#include <sluice/key_resolver.hpp>
 #include <sluice/plan_registry.hpp>
 #include <sluice/rate_limiter_repository.hpp>
 
@@ -75,6 +76,15 @@ public:
     virtual Result<void, RateLimitError> put_override(std::string_view key,
                                                       const RateLimitOverride& instead) = 0;
 
+    // What the plans say when nothing can be asked: as if the store did not answer, for a key that all such
+    // calls share.
+    virtual RateLimitResult unanswered(PlanNames plans, std::int64_t tokens) = 0;
+
+    // allow() for the key of a request. A resolver that throws, or a source, is a failure of the store: the
+    // plans' on_store_failure answers. A request without a key is denied: Invalid.
+    RateLimitResult allow(const KeyResolver& keys, const RequestSource& source, Names plans,
+                          std::int64_t tokens = 1);
+
     RateLimitResult allow(std::string_view key, Names plans, std::int64_t tokens = 1) {
         return allow(key, PlanNames{plans.begin(), plans.size()}, tokens);
     }
@@ -96,8 +106,8 @@ enum class MissingPlan : std::uint8_t {
 };
 
 // Asks the repository by the caller's thread, for as long as the repository takes: it keeps no deadline;
-// open_limiter() does. When the repository is Unavailable or Full, the plans
-// answer: `closed` denies, `open` allows for five minutes and a million tokens of each plan in one outage,
+// open_limiter() does. When the repository is Unavailable or Full, or throws, the
+// plans answer: `closed` denies, `open` allows for five minutes and a million tokens of each plan in one outage,
 // `local` lets this limiter decide alone. A key that is Contended is denied by all but plans in shadow mode.
 // Throws std::bad_alloc if the memory for that cannot be had.
 // Both must outlive the limiter.

@@ -40,7 +40,8 @@ enum class RepositoryError : std::uint8_t {
 };
 
 // Where the state of keys is kept. All plans are charged or none is, whatever runs at the same time. Only
-// try_acquire() has to be implemented: whatever else a repository cannot do is Unsupported.
+// try_acquire() has to be implemented: whatever else a repository cannot do is Unsupported. A call that
+// throws counts as Unavailable.
 // Thread safety: all of it.
 class RateLimiterRepository {
 public:

@@ -9,6 +9,8 @@ namespace sluice {
 
 struct MemoryRepositoryOptions {
     std::size_t keys_max = 1'000'000;  // Live keys; a new one is denied while there are as many.
+    // That sliding windows and leases may take together; what needs more is denied likewise.
+    std::size_t list_bytes_max = std::size_t{256} << 20U;
 };
 
 // Keeps state as long as the process lives. Throws std::invalid_argument unless 1 <= keys_max <= 2^31, and

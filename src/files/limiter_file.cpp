@@ -53,6 +53,10 @@ constexpr std::array kKeys{
         [](LimiterSettings& into, const std::string& text) {
             return put(into.limits.keys_max, number_setting(text, kLimitKeysRange));
         }},
+    Key{"limits.listBytesMax",
+        [](LimiterSettings& into, const std::string& text) {
+            return put(into.limits.list_bytes_max, number_setting(text, kLimitListBytesRange));
+        }},
     Key{"limits.deadline",
         [](LimiterSettings& into, const std::string& text) {
             return put(into.limits.deadline, duration_setting(text));

@@ -15,6 +15,7 @@ struct LimiterSettings {
     std::string store = "memory";  // Or the address of a Redis, or a postgres:// one.
     struct Limits {
         std::size_t keys_max = 1'000'000;
+        std::size_t list_bytes_max = std::size_t{256} << 20U;
         Duration deadline{50};
         Duration fail_open_time{std::chrono::minutes{5}};
         std::size_t fail_open_tokens = 1'000'000;

@@ -20,6 +20,7 @@ struct NumberRange {
     std::size_t most;
 };
 inline constexpr NumberRange kLimitKeysRange{1, std::size_t{1} << 31U};
+inline constexpr NumberRange kLimitListBytesRange{std::size_t{1} << 20U, std::size_t{1} << 40U};
 inline constexpr NumberRange kFailOpenTokensRange{1, 1'000'000'000'000};
 
 Result<std::size_t, std::string> number_setting(const std::string& text, NumberRange range);

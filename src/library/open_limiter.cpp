@@ -8,7 +8,7 @@ namespace {
 
 Result<OwnedStore, std::string> open_store(const LimiterSettings& settings) {
     if (settings.store == "memory") {
-        return make_memory_store(settings.limits.keys_max);
+        return make_memory_store(settings.limits.keys_max, settings.limits.list_bytes_max);
     }
     if (settings.store.starts_with("postgres")) {
         PostgresRepositoryOptions options;

@@ -19,7 +19,8 @@ struct OwnedStore {
 };
 
 // Throws as make_memory_repository() does.
-OwnedStore make_memory_store(std::size_t keys_max);
+OwnedStore make_memory_store(std::size_t keys_max,
+                             std::size_t list_bytes_max = MemoryRepositoryOptions{}.list_bytes_max);
 // Both fail with one sentence.
 // `patience`: how long callers wait, if longer than the time-out.
 Result<OwnedStore, std::string> open_redis_store(const RedisRepositoryOptions& options,

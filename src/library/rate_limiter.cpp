@@ -37,33 +37,33 @@ Result<T, RateLimitError> told(Result<T, RepositoryError> done) {
     }
 }
 
+// Calls what a program brought. Whatever it throws, it did not answer.
+template <class Call>
+auto answer_of(Call call) -> decltype(call()) {
+    try {
+        return call();
+    } catch (...) {
+        return Unexpected{RepositoryError::Unavailable};
+    }
+}
+
 class DefaultRateLimiter final : public RateLimiter {
 public:
     DefaultRateLimiter(const PlanRegistry& plans, RateLimiterRepository& repository, MissingPlan missing)
         : plans_{plans}, repository_{repository}, missing_{missing} {}
 
     RateLimitResult allow(std::string_view key, PlanNames names, std::int64_t tokens) override {
-        const Found found = find(names);
-        if (found.unknown && (missing_ == MissingPlan::Deny || found.plans.empty())) {
-            return missing_result(*found.unknown, missing_);
-        }
-        if (is_malformed(key, found.plans, tokens)) {
-            return invalid_result();
-        }
-        const auto acquired = repository_.try_acquire(key, found.plans, tokens);
-        if (acquired) {
-            return decided(*acquired, found.plans);
-        }
-        switch (acquired.error()) {
-            case RepositoryError::Invalid: return invalid_result();
-            case RepositoryError::Contended: return fallback_.contended(key, found.plans, tokens);
-            default: return fallback_.answer(key, found.plans, tokens);
-        }
+        return allow(key, names, tokens, true);
+    }
+
+    RateLimitResult unanswered(PlanNames names, std::int64_t tokens) override {
+        return allow(kNoKey, names, tokens, false);
     }
 
     Result<void, RateLimitError> refund(std::string_view key, PlanNames names, std::int64_t tokens) override {
         const auto plans = find_all(names);
-        return plans ? told(repository_.refund(key, *plans, tokens)) : Unexpected{plans.error()};
+        return plans ? told(answer_of([&] { return repository_.refund(key, *plans, tokens); }))
+                     : Unexpected{plans.error()};
     }
 
     Result<bool, RateLimitError> release(std::string_view key, std::string_view name,
@@ -75,18 +75,20 @@ public:
         // What this limiter gave while the repository failed comes back here.
         return fallback_.release(key, plan->front(), lease)
                    ? Result<bool, RateLimitError>{true}
-                   : told(repository_.release(key, plan->front(), lease));
+                   : told(answer_of([&] { return repository_.release(key, plan->front(), lease); }));
     }
 
     Result<void, RateLimitError> reset(std::string_view key, PlanNames names) override {
         const auto plans = find_all(names);
-        return plans ? told(repository_.reset(key, *plans)) : Unexpected{plans.error()};
+        return plans ? told(answer_of([&] { return repository_.reset(key, *plans); }))
+                     : Unexpected{plans.error()};
     }
 
     Result<std::vector<RateLimitStanding>, RateLimitError> inspect(std::string_view key,
                                                                    PlanNames names) override {
         const auto plans = find_all(names);
-        return plans ? told(repository_.inspect(key, *plans)) : Unexpected{plans.error()};
+        return plans ? told(answer_of([&] { return repository_.inspect(key, *plans); }))
+                     : Unexpected{plans.error()};
     }
 
     Result<void, RateLimitError> put_override(std::string_view key,
@@ -101,7 +103,7 @@ public:
             return Unexpected{
                 RateLimitError{RateLimitErrorKind::Invalid, "The override of " + replacement.error() + "."}};
         }
-        auto put = repository_.put_override(key, *replacement, instead.until);
+        auto put = answer_of([&] { return repository_.put_override(key, *replacement, instead.until); });
         if (put) {
             fallback_.heed(key, *replacement, instead.until);
         }
@@ -109,6 +111,28 @@ public:
     }
 
 private:
+    RateLimitResult allow(std::string_view key, PlanNames names, std::int64_t tokens, bool asks) {
+        const Found found = find(names);
+        if (found.unknown && (missing_ == MissingPlan::Deny || found.plans.empty())) {
+            return missing_result(*found.unknown, missing_);
+        }
+        if (is_malformed(key, found.plans, tokens)) {
+            return invalid_result();
+        }
+        if (!asks) {
+            return fallback_.answer(key, found.plans, tokens);
+        }
+        const auto acquired = answer_of([&] { return repository_.try_acquire(key, found.plans, tokens); });
+        if (acquired) {
+            return decided(*acquired, found.plans);
+        }
+        switch (acquired.error()) {
+            case RepositoryError::Invalid: return invalid_result();
+            case RepositoryError::Contended: return fallback_.contended(key, found.plans, tokens);
+            default: return fallback_.answer(key, found.plans, tokens);
+        }
+    }
+
     struct Found {
         std::vector<RatePlan> plans;
         std::optional<std::string_view> unknown;  // The first of them.
@@ -157,6 +181,18 @@ private:
 };
 
 }  // namespace
+
+RateLimitResult RateLimiter::allow(const KeyResolver& keys, const RequestSource& source, Names plans,
+                                   std::int64_t tokens) {
+    const PlanNames names{plans.begin(), plans.size()};
+    std::optional<std::string> key;
+    try {
+        key = keys.resolve(source);
+    } catch (...) {
+        return unanswered(names, tokens);
+    }
+    return key ? allow(*key, names, tokens) : invalid_result();
+}
 
 std::unique_ptr<RateLimiter> make_rate_limiter(const PlanRegistry& plans, RateLimiterRepository& repository,
                                                MissingPlan missing) {

@@ -81,16 +81,16 @@ public:
     ServiceLimiter& operator=(const ServiceLimiter&) = delete;
 
     RateLimitResult allow(std::string_view key, PlanNames names, std::int64_t tokens) override {
-        const auto& plans = plans_;
-        const auto is_unknown = [&](std::string_view name) { return plans->find(name) == nullptr; };
-        const auto unknown = std::find_if(names.begin(), names.end(), is_unknown);
-        if (unknown == names.end()) {
-            return ask({key, names, tokens});
-        }
-        std::vector<std::string_view> known{names.begin(), names.end()};
-        std::erase_if(known, is_unknown);
-        return missing_ == MissingPlan::Deny || known.empty() ? missing_result(*unknown, missing_)
-                                                              : ask({key, known, tokens});
+        return decide(names, [&](PlanNames known) { return ask({key, known, tokens}); });
+    }
+
+    RateLimitResult unanswered(PlanNames names, std::int64_t tokens) override {
+        return decide(names, [&](PlanNames known) {
+            const LimitQuestion question{kNoKey, known, tokens};
+            const LimitReply reply =
+                is_left() ? ask_orphan(question) : service().answer_without_store(question);
+            return reply ? result_of(*reply) : invalid_result();
+        });
     }
 
     Result<void, RateLimitError> refund(std::string_view key, PlanNames plans, std::int64_t tokens) override {
@@ -165,6 +165,20 @@ private:
     // A limiter in memory has neither threads nor connections: the child has its own copy of all.
     [[nodiscard]] bool is_left() const { return !engine_->service.is_direct() && home_.is_left(); }
     [[nodiscard]] LimitService& service() { return engine_->service; }
+
+    // Decides by the plans that are known, if that is enough.
+    template <class Ask>
+    RateLimitResult decide(PlanNames names, Ask by) {
+        const auto is_unknown = [&](std::string_view name) { return plans_->find(name) == nullptr; };
+        const auto unknown = std::find_if(names.begin(), names.end(), is_unknown);
+        if (unknown == names.end()) {
+            return by(names);
+        }
+        std::vector<std::string_view> known{names.begin(), names.end()};
+        std::erase_if(known, is_unknown);
+        return missing_ == MissingPlan::Deny || known.empty() ? missing_result(*unknown, missing_)
+                                                              : by(known);
+    }
 
     // REQUIRES: the plans are known.
     RateLimitResult ask(const LimitQuestion& question) {

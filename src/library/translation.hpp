@@ -8,6 +8,9 @@ namespace sluice {
 
 // What the use cases of limits speak of, as the public headers name it.
 
+// The key of all requests whose own could not be found out; no door lets such a one in.
+inline constexpr std::string_view kNoKey{"\0", 1};
+
 inline std::uint64_t number_of(LeaseId lease) { return static_cast<std::uint64_t>(lease); }
 
 // Kept to what every store can count with: not before 1970, nor after 2112.

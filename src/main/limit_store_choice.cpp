@@ -18,8 +18,10 @@ std::uint64_t random_seed() {
 }
 
 Result<void, std::string> open_memory(const Settings& settings, ChosenLimitStore& chosen) {
-    auto store =
-        make_memory_limit_store({.keys_max = settings.limits.keys_max, .seed = random_seed()}, *chosen.clock);
+    auto store = make_memory_limit_store({.keys_max = settings.limits.keys_max,
+                                          .seed = random_seed(),
+                                          .list_bytes_max = settings.limits.list_bytes_max},
+                                         *chosen.clock);
     chosen.figures = [memory = store.get()] { return memory->figures(); };
     chosen.store = std::move(store);
     chosen.calls = StoreCalls::Direct;
@@ -42,6 +44,7 @@ Result<void, std::string> open_redis(const Settings& settings, ServerObserver& o
     }
     chosen.store = std::move(*store);
     chosen.described = "limits in Redis" + place_of(settings.redis.address);
+    chosen.shelf = dynamic_cast<PlanShelf*>(chosen.store.get());
     return {};
 }
 
@@ -65,6 +68,7 @@ Result<void, std::string> open_postgres(const Settings& settings, const LimitSto
         return Failed{store.error()};
     }
     PostgresLimitStore* const opened = store->get();
+    chosen.shelf = opened;
     chosen.pool_figures = [opened] { return opened->pool_figures(); };
     chosen.publish = [opened](const PlanSet& plans) {
         std::vector<const Plan*> all;

@@ -21,6 +21,7 @@ struct ChosenLimitStore {
     std::string described{};  // For the line that says the server is ready; no password.
     std::function<MemoryLimitFigures()> figures{};          // Empty: it keeps no keys in memory.
     std::function<postgres::PoolFigures()> pool_figures{};  // Empty: it has no pool of that kind.
+    PlanShelf* shelf = nullptr;  // Null: no other node shares the store. Part of it otherwise.
     // Tells the store which plans are in force. False: it did not answer. Empty: it need not know.
     std::function<bool(const PlanSet&)> publish{};
 };

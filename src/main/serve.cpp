@@ -116,9 +116,12 @@ private:
         options.node.denials.longest = settings_.limits.deny_cache;
         options.node.blocks.lease_time = settings_.limits.lease_time;
         options.policy.open = {settings_.limits.fail_open_time, settings_.limits.fail_open_tokens};
+        if (limit_store_.shelf != nullptr) {
+            shared_plans_ = std::make_unique<SharedPlans>(plans_, *limit_store_.shelf, *log_);
+        }
         limits_ = std::make_unique<LimitService>(
             options, LimitServiceWorld{*limit_store_.store, *limit_store_.local, plans_, metrics_.limits(),
-                                       limit_servers_});
+                                       limit_servers_, shared_plans_.get()});
         if (limit_store_.publish) {
             publisher_ = std::make_unique<PlanPublisher>(plans_, limit_store_.publish, *log_);
         }
@@ -214,6 +217,7 @@ private:
     PlanBook plans_;
     LimitServers limit_servers_{*log_, metrics_.limits()};
     ChosenLimitStore limit_store_;
+    std::unique_ptr<SharedPlans> shared_plans_;
     std::unique_ptr<PlanPublisher> publisher_;
     std::unique_ptr<LimitService> limits_;
     http::AdminGate gate_;

@@ -244,6 +244,8 @@ public:
 
     Settings::Limits limits() {
         return {.keys_max = good("limits.keysMax", number_setting(text("limits.keysMax"), kLimitKeysRange)),
+                .list_bytes_max = good("limits.listBytesMax",
+                                       number_setting(text("limits.listBytesMax"), kLimitListBytesRange)),
                 .deadline = duration("limits.deadline"),
                 .fail_open_time = duration("limits.failOpenTime"),
                 .fail_open_tokens = good("limits.failOpenTokens",

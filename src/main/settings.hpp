@@ -36,6 +36,7 @@ struct Settings {
     bool strict;
     struct Limits {
         std::size_t keys_max;
+        std::size_t list_bytes_max;
         Duration deadline;
         Duration fail_open_time;
         std::size_t fail_open_tokens;

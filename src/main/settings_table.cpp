@@ -60,6 +60,8 @@ constexpr std::array kTable{
                 "On PostgreSQL, forget slots this long after their window; by default they are kept",
                 kNoFlag},
     SettingSpec{"limits.keysMax", "1000000", "N", "Keys that the memory store of limits may hold", kNoFlag},
+    SettingSpec{"limits.listBytesMax", "268435456", "N",
+                "Bytes that its sliding windows and leases may take together", kNoFlag},
     SettingSpec{"limits.deadline", "PT0.05S", "DURATION",
                 "How long a check may wait for its store before its plans' on_store_failure answers",
                 kNoFlag},

@@ -225,6 +225,45 @@ TEST_F(SharedLimits, ThatAnotherTransactionHoldsAreDeniedWhateverThePlanSays) {
     EXPECT_EQ(check(server, "gold", "3").ending.code, 0);
 }
 
+// On two servers and one that starts later, with a plan that an administrator gave the first.
+void share_an_administrators_plan(const std::vector<std::string>& flags, const Variables& patience) {
+    const auto plan = [](const CliServer& server, const char* method, const char* body = "") {
+        return call(server.port(), method, "/admin/plans/new", body);
+    };
+    const CliServer first{flags, patience};
+    const CliServer second{flags, patience};
+    ASSERT_EQ(plan(first, "PUT", R"({"algorithm":"fixed_window","capacity":2,"window":"P1D"})").status, 200);
+    EXPECT_EQ(call(first.port(), "PUT", "/admin/plans/gold",
+                   R"({"algorithm":"fixed_window","capacity":2,"window":"P1D"})")
+                  .status,
+              400)
+        << "the file wins";
+
+    const auto deadline = std::chrono::steady_clock::now() + 20s;
+    while (plan(second, "GET").status != 200) {
+        ASSERT_LT(std::chrono::steady_clock::now(), deadline);
+        std::this_thread::sleep_for(20ms);  // Between two looks.
+    }
+    const CliServer later{flags, patience};
+    EXPECT_EQ(plan(later, "GET").body, plan(first, "GET").body);
+    EXPECT_EQ(plan(second, "DELETE").status, 204);
+    while (plan(first, "GET").status != 404) {
+        ASSERT_LT(std::chrono::steady_clock::now(), deadline);
+        std::this_thread::sleep_for(20ms);
+    }
+}
+
+TEST_F(SharedLimits, FollowAdministratorsPlansOfAllServersInRedis) {
+    SLUICE_NEEDS_REDIS("SLUICE_TEST_REDIS");
+    OwnRedis redis{"redis"};
+    share_an_administrators_plan({"--store", "memory", "--redis", redis.address(), "--plans", path_},
+                                 {{"SLUICE_REDIS_TIMEOUT", "5s"}, {"SLUICE_LIMITS_DEADLINE", "5s"}});
+}
+
+TEST_F(SharedLimits, FollowAdministratorsPlansOfAllServersOnPostgres) {
+    share_an_administrators_plan({"--store", dsn(), "--plans", path_}, {{"SLUICE_LIMITS_DEADLINE", "5s"}});
+}
+
 TEST_F(SharedLimits, OfChangedPlansReachSqlWithinMoments) {
     CliServer server{{"--store", dsn(), "--plans", path_}};
     const auto connection = connect();

@@ -312,6 +312,23 @@ TEST_F(PostgresLimits, BatchesOfTheSameKeysInAnyOrderDoNotBlockEachOther) {
     EXPECT_EQ(take(*first, "c", {&kScarce}, 0)->remaining, 500 - kThreads * kBatches);
 }
 
+TEST_F(PostgresLimits, KeepsAdministratorsPlansForAllStores) {
+    PostgresLimitsOn one{dsn()};
+    PostgresLimitsOn other{dsn()};
+    ASSERT_TRUE(one->put_plan("gold", "capacity=1"));
+    ASSERT_TRUE(one->put_plan("gold", "capacity=2"));
+    ASSERT_TRUE(one->put_plan("silver", "capacity=3"));
+    ASSERT_TRUE(other->remove_plan("silver"));
+    ASSERT_TRUE(other->remove_plan("nobody"));
+
+    const auto plans = other->all_plans();
+
+    ASSERT_TRUE(plans);
+    ASSERT_EQ(plans->size(), 1U);
+    EXPECT_EQ(plans->front().name, "gold");
+    EXPECT_EQ(plans->front().words, "capacity=2");
+}
+
 TEST_F(PostgresLimits, DecidesALongBatchInPartsAndInItsOrder) {
     PostgresLimitOptions options = PostgresLimitsOn::patient();
     options.batch_max = 4;

@@ -4,6 +4,7 @@
 
 #include <gmock/gmock.h>
 
+#include "app/limits/plan_shelf.hpp"
 #include "base/bytes.hpp"
 #include "store/redis/state_keys.hpp"
 #include "support/limit_words.hpp"
@@ -152,6 +153,24 @@ TEST_F(RedisLayout, FailsTheChecksOfAHashThatAnotherVersionWroteAndNoOthers) {
     EXPECT_EQ(store_->inspect("k", strange_plans).error(), LimitFault::Unavailable);
     EXPECT_TRUE(store_->reset("k", strange_plans));
     EXPECT_EQ(take(strange).remaining, 9);
+}
+
+TEST_F(RedisLayout, KeepsAdministratorsPlansInAHashOfTheirOwn) {
+    auto* const shelf = dynamic_cast<PlanShelf*>(store_.get());
+    ASSERT_NE(shelf, nullptr);
+    EXPECT_TRUE(shelf->all_plans().value().empty());
+    ASSERT_TRUE(shelf->put_plan("gold", "capacity=1"));
+    ASSERT_TRUE(shelf->put_plan("gold", "capacity=2"));
+    ASSERT_TRUE(shelf->put_plan("silver", "capacity=3"));
+    ASSERT_TRUE(shelf->remove_plan("silver"));
+
+    const auto plans = shelf->all_plans();
+
+    ASSERT_TRUE(plans);
+    ASSERT_EQ(plans->size(), 1U);
+    EXPECT_EQ(plans->front().name, "gold");
+    EXPECT_EQ(plans->front().words, "capacity=2");
+    EXPECT_EQ(raw_->ask({"HGET", "rate_limiter:{plans}", "gold"}).text(), "capacity=2");
 }
 
 // From here on by the server's own clock.

@@ -26,9 +26,9 @@ inline Tokens left_after_one(const RedisOptions& options, std::string_view key =
 
 // Makes the user `sluice` with the password `hush`, who may do what docs/limits.md says, and `more`.
 inline std::vector<std::string> modest_user(const std::vector<std::string>& more = {}) {
-    std::vector<std::string> words{"ACL",      "SETUSER",      "sluice", "on",    ">hush", "~rate_limiter:*",
-                                   "+evalsha", "+script|load", "+hmget", "+hset", "+hdel", "+pexpireat",
-                                   "+time",    "+ping",        "+info"};
+    std::vector<std::string> words{
+        "ACL",    "SETUSER",  "sluice", "on",    ">hush",      "~rate_limiter:*", "+evalsha", "+script|load",
+        "+hmget", "+hgetall", "+hset",  "+hdel", "+pexpireat", "+time",           "+ping",    "+info"};
     words.insert(words.end(), more.begin(), more.end());
     return words;
 }

@@ -1,5 +1,7 @@
 #pragma once
 
+#include <stdexcept>
+
 #include <sluice/rate_limiter_repository.hpp>
 
 namespace sluice::test {
@@ -8,11 +10,16 @@ namespace sluice::test {
 class ScriptedRepository final : public RateLimiterRepository {
 public:
     Result<Acquisition, RepositoryError> answer = Acquisition{};
+    bool throws = false;
 
     Result<Acquisition, RepositoryError> try_acquire(std::string_view /*key*/,
                                                      std::span<const RatePlan> /*plans*/,
                                                      std::int64_t /*tokens*/) override {
-        return answer;
+        return throws ? throw std::runtime_error{"broken"} : answer;
+    }
+    Result<void, RepositoryError> refund(std::string_view key, std::span<const RatePlan> plans,
+                                         std::int64_t tokens) override {
+        return throws ? throw 7 : RateLimiterRepository::refund(key, plans, tokens);
     }
 };
 

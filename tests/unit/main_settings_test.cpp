@@ -42,6 +42,7 @@ TEST(LimiterFile, HasTheDefaultsOfTheServer) {
 
     ASSERT_TRUE(limiter) << limiter.error();
     EXPECT_EQ(limiter->limits.keys_max, server.limits.keys_max);
+    EXPECT_EQ(limiter->limits.list_bytes_max, server.limits.list_bytes_max);
     EXPECT_EQ(limiter->limits.deadline, server.limits.deadline);
     EXPECT_EQ(limiter->limits.fail_open_time, server.limits.fail_open_time);
     EXPECT_EQ(limiter->limits.fail_open_tokens, server.limits.fail_open_tokens);

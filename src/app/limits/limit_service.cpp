@@ -145,6 +145,13 @@ LimitReply LimitService::check_now(const LimitQuestion& question) {
     return check_direct(question, world_.plans.current());
 }
 
+LimitReply LimitService::answer_without_store(const LimitQuestion& question) {
+    const auto plans = world_.plans.current();
+    const auto resolved = resolve(question, *plans);
+    return resolved ? fall_back({&*resolved, 1}, StoreFailure::Unavailable, plans)
+                    : LimitReply{Unexpected{resolved.error()}};
+}
+
 void LimitService::check(const LimitQuestion& question, Done<LimitAnswer> done) {
     check_each({&question, 1}, [done = std::move(done)](std::vector<LimitReply> replies) mutable {
         done(std::move(replies.front()));

@@ -7,7 +7,9 @@
 #include "app/limits/block_returner.hpp"
 #include "app/limits/deadline_queue.hpp"
 #include "app/limits/fail_policy.hpp"
+#include "app/limits/limit_observer.hpp"
 #include "app/limits/limit_servers.hpp"
+#include "app/limits/shared_plans.hpp"
 
 namespace sluice {
 
@@ -37,7 +39,8 @@ struct LimitServiceWorld {
     LimitStore& local;  // Decides for plans that say `local` while the store fails.
     PlanBook& plans;
     LimitMetrics& metrics;
-    const LimitServers& servers;  // Those of the store.
+    const LimitServers& servers;    // Those of the store.
+    SharedPlans* shared = nullptr;  // Where other nodes share the plans that administrators put.
 };
 
 // Another rule for one key until it ends, by the store's clock. Fields of the draft that are empty are as in
@@ -86,6 +89,8 @@ public:
     // All of them are charged, or none is. REQUIRES: 1 to kChecksMax.
     void check_together(std::span<const LimitQuestion> questions, Done<LimitAnswer> done);
     void check(const LimitQuestion& question, Done<LimitAnswer> done);
+    // As if the store did not answer.
+    LimitReply answer_without_store(const LimitQuestion& question);
 
     void refund(const LimitQuestion& question, Done<std::monostate> done);
     // False: the lease was not held any more.
@@ -96,6 +101,11 @@ public:
                  Done<std::vector<KeyStanding>> done);
     // Says when it ends, by the store's clock.
     void put_override(const OverrideQuestion& question, Done<Moment> done);
+
+    // In force here when it is done, and within seconds on all nodes that share the store.
+    void put_plan(const PlanDraft& draft, Done<std::shared_ptr<const BookedPlan>> done);
+    // False: there was none.
+    void remove_plan(std::string_view name, Done<bool> done);
 
     // Refuses new work and returns when all that was accepted is done.
     void stop();

@@ -182,6 +182,26 @@ void LimitService::inspect(std::string_view key, std::span<const std::string_vie
     ask<std::vector<KeyStanding>>(look, std::move(done));
 }
 
+void LimitService::put_plan(const PlanDraft& draft, Done<std::shared_ptr<const BookedPlan>> done) {
+    using Booked = std::shared_ptr<const BookedPlan>;
+    if (world_.shared == nullptr) {
+        auto booked = world_.plans.put(draft);
+        done(booked ? Result<Booked, LimitError>{*booked}
+                    : Unexpected{LimitError{Kind::InvalidRule, "The " + booked.error().what + "."}});
+        return;
+    }
+    ask<Booked>([this, draft](LimitStore& /*store*/) { return world_.shared->put(draft); }, std::move(done));
+}
+
+void LimitService::remove_plan(std::string_view name, Done<bool> done) {
+    if (world_.shared == nullptr) {
+        done(world_.plans.remove(name));
+        return;
+    }
+    ask<bool>([this, name = std::string{name}](LimitStore& /*store*/) { return world_.shared->remove(name); },
+              std::move(done));
+}
+
 void LimitService::put_override(const OverrideQuestion& question, Done<Moment> done) {
     const std::array<std::string_view, 1> name{question.plan};
     auto chosen = choose(question.key, name);

@@ -136,6 +136,42 @@ Result<std::shared_ptr<const BookedPlan>, PlanError> PlanBook::put(const PlanDra
     return booked;
 }
 
+std::vector<PlanError> PlanBook::adopt(const std::vector<PlanDraft>& drafts) {
+    const std::lock_guard lock{changes_};
+    const auto before = current();
+    std::vector<Booked> plans;
+    for (const Booked& booked : before->all()) {
+        if (booked->origin == PlanOrigin::File) {
+            plans.push_back(booked);
+        }
+    }
+    std::vector<PlanError> wrong;
+    for (const PlanDraft& draft : drafts) {
+        const auto& all = before->all();
+        const auto known = std::find_if(
+            all.begin(), all.end(), [&](const Booked& booked) { return booked->plan.name() == draft.name; });
+        if (known != all.end() && ((*known)->origin == PlanOrigin::File || (*known)->draft == draft)) {
+            if ((*known)->origin == PlanOrigin::Admin) {
+                plans.push_back(*known);
+            }
+            continue;
+        }
+        auto booked = plans.size() < kPlansMax
+                          ? book(draft, PlanOrigin::Admin)
+                          : Result<Booked, PlanError>{refused("plan '" + draft.name + "' is one too many")};
+        if (booked) {
+            plans.push_back(*booked);
+        } else {
+            wrong.push_back(booked.error());
+        }
+    }
+    std::sort(plans.begin(), plans.end(), kByName);
+    if (plans != before->all()) {
+        swap_in(std::move(plans), before->file_error());
+    }
+    return wrong;
+}
+
 bool PlanBook::remove(std::string_view name) {
     const std::lock_guard lock{changes_};
     const auto before = current();

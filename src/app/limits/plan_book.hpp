@@ -44,7 +44,7 @@ private:
 
 // The named plans. A change makes a new set and swaps it in whole: a check sees the plans before or after it,
 // never a mixture. Plans of the file and of administrators stand beside each other; for a name that both
-// have, whoever spoke last counts. Nothing is written down: after a restart there is what the file says.
+// have, whoever spoke last counts. Nothing is written down here: see SharedPlans.
 // Thread safety: all of it.
 class PlanBook {
 public:
@@ -63,6 +63,10 @@ public:
 
     // Adds a plan, or takes the place of the one of that name. On failure nothing changes.
     Result<std::shared_ptr<const BookedPlan>, PlanError> put(const PlanDraft& draft);
+
+    // Makes these the administrators' plans, all at once; names that the file has are left to it. Says what
+    // is wrong with those that cannot be. Nothing changes where they are the same already.
+    std::vector<PlanError> adopt(const std::vector<PlanDraft>& drafts);
 
     // False: there was none.
     bool remove(std::string_view name);

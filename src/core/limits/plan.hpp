@@ -85,6 +85,8 @@ struct PlanDraft {
     std::string on_store_failure{};  // `open` (the default), `closed` or `local`.
     bool shadow = false;
     std::optional<Tokens> lease{};  // token_bucket: at most its capacity.
+
+    bool operator==(const PlanDraft&) const = default;
 };
 
 // Fails on a field that is missing, malformed, out of bounds, or of no use to the algorithm.

@@ -28,8 +28,8 @@ Answer authorize(const ServerWorld& world, const Request& request);
 
 Response list_plans(const ServerWorld& world, const Request& request);
 Response get_plan(const ServerWorld& world, const Request& request);
-Response put_plan(const ServerWorld& world, const Request& request);
-Response remove_plan(const ServerWorld& world, const Request& request);
+Answer put_plan(const ServerWorld& world, const Request& request);
+Answer remove_plan(const ServerWorld& world, const Request& request);
 Answer inspect_key(const ServerWorld& world, const Request& request);
 Answer reset_key(const ServerWorld& world, const Request& request);
 Answer override_key(const ServerWorld& world, const Request& request);

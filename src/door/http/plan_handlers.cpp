@@ -115,25 +115,34 @@ Response get_plan(const ServerWorld& world, const Request& request) {
     return booked == nullptr ? no_plan(request.capture) : answer_json(plan_json(*booked));
 }
 
-Response put_plan(const ServerWorld& world, const Request& request) {
+Answer put_plan(const ServerWorld& world, const Request& request) {
+    using Booked = std::shared_ptr<const BookedPlan>;
     const auto draft = read_named_plan(request);
     if (!draft) {
-        return answer(draft.error());
+        co_return answer(draft.error());
     }
-    const auto booked = world.limits.plans().put(*draft);
-    if (!booked) {
-        return answer({400, "invalid_plan", "The " + booked.error().what + "."});
+    auto start = [&](LimitService::Done<Booked> done) { world.limits.put_plan(*draft, std::move(done)); };
+    const auto booked = co_await await_limits<Result<Booked, LimitError>>(start);
+    if (!*booked) {
+        co_return answer(to_problem(booked->error()));
     }
     audit(world, request, "set plan " + draft->name);
-    return answer_json(plan_json(**booked));
+    co_return answer_json(plan_json(***booked));
 }
 
-Response remove_plan(const ServerWorld& world, const Request& request) {
-    if (!world.limits.plans().remove(request.capture)) {
-        return no_plan(request.capture);
+Answer remove_plan(const ServerWorld& world, const Request& request) {
+    auto start = [&](LimitService::Done<bool> done) {
+        world.limits.remove_plan(request.capture, std::move(done));
+    };
+    const auto removed = co_await await_limits<Result<bool, LimitError>>(start);
+    if (!*removed) {
+        co_return answer(to_problem(removed->error()));
+    }
+    if (!**removed) {
+        co_return no_plan(request.capture);
     }
     audit(world, request, "removed plan " + request.capture);
-    return {204};
+    co_return Response{204};
 }
 
 Answer inspect_key(const ServerWorld& world, const Request& request) {

@@ -42,6 +42,13 @@ void change(LimitEntry& entry, const LimitRule& rule, Change how) {
         rule);
 }
 
+inline std::size_t heap_bytes(const LimitEntry& entry, const LimitRule& rule) {
+    return std::visit([&](const auto& each) { return StateOf<decltype(each)>::heap_bytes(entry); }, rule);
+}
+inline std::size_t growth(const LimitEntry* entry, const LimitRule& rule) {
+    return std::visit([&](const auto& each) { return StateOf<decltype(each)>::growth(entry); }, rule);
+}
+
 // So that charging the entry cannot fail. Throws std::bad_alloc.
 inline void make_room(LimitEntry& entry, const LimitRule& rule) {
     std::visit([&](const auto& each) { StateOf<decltype(each)>::make_room(entry); }, rule);

@@ -1,6 +1,15 @@
 #include "store/memory/limit_chains.hpp"
 
 namespace sluice {
+namespace {
+
+// What it remembers grows with what it is asked for.
+bool is_list(const LimitRule& rule) {
+    return std::holds_alternative<SlidingWindow>(rule) || std::holds_alternative<Concurrency>(rule);
+}
+
+}  // namespace
+
 CheckOutcome LimitChains::take(Links& links, Moment now) {
     if (const auto outcome = try_take(links, now)) {
         return *outcome;
@@ -56,7 +65,7 @@ void LimitChains::charge(Links& links, std::span<const PlanStanding> standings, 
     }
 }
 
-// The first of the new keys speaks.
+// The first of those speaks that need room.
 CheckOutcome LimitChains::refuse(const Links& links, Wait until_room) {
     refused_.fetch_add(1, std::memory_order_relaxed);
     const auto wanted =
@@ -64,10 +73,12 @@ CheckOutcome LimitChains::refuse(const Links& links, Wait until_room) {
     if (when_full_ == WhenKeysFull::Fail || static_cast<std::size_t>(wanted) > keys_max_) {
         return Unexpected{LimitFault::Full};
     }
-    const Link* const absent =
-        std::find_if(links.begin(), links.end(), [](const Link& link) { return link.needs_entry(); });
-    const auto plan = static_cast<std::uint32_t>(absent - links.begin());
-    return Verdict{false, false, plan, absent->plan->limit(), 0, until_room, until_room, LeaseId{}};
+    const Link* const wanting = std::find_if(links.begin(), links.end(), [](const Link& link) {
+        return link.cost > 0 && (link.entry == nullptr || is_list(*link.rule));
+    });
+    const auto plan = static_cast<std::uint32_t>(wanting == links.end() ? 0 : wanting - links.begin());
+    const Tokens limit = links.items[plan].plan->limit();
+    return Verdict{false, false, plan, limit, 0, until_room, until_room, LeaseId{}};
 }
 
 }  // namespace sluice

@@ -85,11 +85,38 @@ public:
             return static_cast<State&>(*log(entry));
         }
     }
+    // Bytes of the heap that the state takes, and that it would take beyond that once make_room() was called.
+    static std::size_t heap_bytes([[maybe_unused]] const LimitEntry& entry) {
+        if constexpr (kInPlace) {
+            return 0;
+        } else {
+            return sizeof(State) + log(entry)->capacity() * sizeof(typename State::value_type);
+        }
+    }
+    // Null: an entry that is yet to be made.
+    static std::size_t growth([[maybe_unused]] const LimitEntry* entry) {
+        if constexpr (kInPlace) {
+            return 0;
+        } else {
+            if (entry == nullptr) {
+                return sizeof(State) + sizeof(typename State::value_type);
+            }
+            return has_room(*entry) ? 0 : (log(*entry)->size() + 1) * sizeof(typename State::value_type);
+        }
+    }
+    // Whether the next charge needs no memory.
+    static bool has_room([[maybe_unused]] const LimitEntry& entry) {
+        if constexpr (kInPlace) {
+            return true;
+        } else {
+            return log(entry)->size() < log(entry)->capacity();
+        }
+    }
     // So that the next charge needs no memory. Throws std::bad_alloc, and then has changed nothing.
     static void make_room([[maybe_unused]] LimitEntry& entry) {
         if constexpr (!kInPlace) {
             State& state = *log(entry);
-            if (state.size() == state.capacity()) {
+            if (!has_room(entry)) {
                 state.reserve(2 * state.size() + 1);
             }
         }

@@ -23,10 +23,20 @@ std::size_t count_absent(const Links& links, const LimitShard* shard = nullptr) 
     }));
 }
 
+// Bytes that lists of the links will take beyond what they have.
+std::size_t bytes_wanted(const Links& links) {
+    std::size_t bytes = 0;
+    for (const Link& link : links) {
+        bytes += link.cost > 0 ? growth(link.entry, *link.rule) : 0;
+    }
+    return bytes;
+}
+
 }  // namespace
 
-LimitShards::LimitShards(std::size_t keys_max)
+LimitShards::LimitShards(std::size_t keys_max, std::size_t list_bytes_max)
     : keys_max_{keys_max},
+      list_bytes_max_{list_bytes_max},
       shard_bits_{static_cast<unsigned>(std::bit_width(shards_for(keys_max)) - 1)},
       entries_per_shard_{keys_max * 3 / 2 / shards_for(keys_max) + 64},
       memory_{entries_per_shard_ << shard_bits_},
@@ -45,18 +55,28 @@ bool LimitShards::add_absent(Links& links) {
     if (absent > 0 && !reserve(links, absent)) {
         return false;
     }
+    std::size_t bytes = bytes_wanted(links);
+    if (bytes > 0 && list_bytes_.fetch_add(bytes, std::memory_order_relaxed) + bytes > list_bytes_max_) {
+        list_bytes_.fetch_sub(bytes, std::memory_order_relaxed);
+        held_.fetch_sub(absent, std::memory_order_relaxed);
+        return false;
+    }
     try {
         for (Link& link : links) {
             if (link.needs_entry()) {
                 link.entry = &link.shard->table.add(link.name, *link.rule);
                 --absent;
+                bytes -= heap_bytes(*link.entry, *link.rule);
             }
             if (link.cost > 0) {
+                const std::size_t before = heap_bytes(*link.entry, *link.rule);
                 make_room(*link.entry, *link.rule);
+                bytes -= heap_bytes(*link.entry, *link.rule) - before;
             }
         }
     } catch (const std::bad_alloc&) {
         held_.fetch_sub(absent, std::memory_order_relaxed);
+        list_bytes_.fetch_sub(bytes, std::memory_order_relaxed);  // What was not made.
         for (const Link& link : links) {
             link.shard->earliest_idle = 0;  // What was added is fresh, and goes with the next sweep.
         }
@@ -81,7 +101,7 @@ bool LimitShards::reserve(const Links& links, std::size_t count) {
 void LimitShards::forget(LimitShard& shard, const EntryName& name) {
     const auto forget_one = [&](const EntryName& each) {
         if (LimitEntry* entry = shard.table.find(each)) {
-            shard.table.erase(*entry);
+            list_bytes_.fetch_sub(shard.table.erase(*entry), std::memory_order_relaxed);
             held_.fetch_sub(1, std::memory_order_relaxed);
         }
     };
@@ -107,6 +127,7 @@ std::int64_t LimitShards::sweep(LimitShard& shard, std::int64_t now) {
         shard.earliest_idle = swept.earliest_idle;
         shard.swept_at = now;
         held_.fetch_sub(swept.erased, std::memory_order_relaxed);
+        list_bytes_.fetch_sub(swept.heap_bytes, std::memory_order_relaxed);
         expired_.fetch_add(swept.erased, std::memory_order_relaxed);
     }
     // Where the last search lies ahead the clock has stepped back since, and there is no pause to wait for.

@@ -14,7 +14,7 @@ namespace sluice {
 class LimitShards {
 public:
     // REQUIRES: keys_max >= 1.
-    explicit LimitShards(std::size_t keys_max);
+    LimitShards(std::size_t keys_max, std::size_t list_bytes_max);
 
     [[nodiscard]] std::span<LimitShard> all() { return {shards_.get(), std::size_t{1} << shard_bits_}; }
     [[nodiscard]] LimitShard& of(std::uint64_t hash) { return shards_[index_of(hash)]; }
@@ -26,8 +26,8 @@ public:
     }
 
     // Adds the entries that the links need, and makes room for one more charge in each, so that charging them
-    // cannot fail. False: the keys would be too many, and nothing has changed. Throws std::bad_alloc: nothing
-    // that matters has changed. REQUIRES: the locks of the links.
+    // cannot fail. False: the keys, or the bytes of lists, would be too many, and nothing has changed. Throws
+    // std::bad_alloc: nothing that matters has changed. REQUIRES: the locks of the links.
     bool add_absent(Links& links);
 
     // Whatever the rule: of the plan itself, or of its override. REQUIRES: the shard's lock.
@@ -38,6 +38,7 @@ public:
     std::int64_t sweep(std::int64_t now);
 
     [[nodiscard]] std::size_t held() const { return held_.load(std::memory_order_relaxed); }
+    [[nodiscard]] std::size_t list_bytes() const { return list_bytes_.load(std::memory_order_relaxed); }
     [[nodiscard]] std::uint64_t expired() const { return expired_.load(std::memory_order_relaxed); }
 
 private:
@@ -49,6 +50,7 @@ private:
     std::int64_t sweep(LimitShard& shard, std::int64_t now);
 
     const std::size_t keys_max_;
+    const std::size_t list_bytes_max_;
     const unsigned shard_bits_;
     const unsigned shift_ = 63U - shard_bits_;
     // Less than 2^24 where there are 2^8 shards: the product of home_of fits.
@@ -58,6 +60,7 @@ private:
     std::unique_ptr<LimitShard[]> shards_;  // NOLINT(modernize-avoid-c-arrays): they cannot be moved.
     // Relaxed everywhere: they are numbers, and guard nothing.
     std::atomic<std::size_t> held_{0};
+    std::atomic<std::size_t> list_bytes_{0};
     std::atomic<std::uint64_t> expired_{0};
 };
 

@@ -25,6 +25,14 @@ void end_state(LimitEntry& entry) {
     end_state(entry, std::make_index_sequence<std::variant_size_v<LimitRule>>{});
 }
 
+template <std::size_t... Indexes>
+std::size_t heap_bytes(const LimitEntry& entry, std::index_sequence<Indexes...> /*all*/) {
+    return ((entry.kind == Indexes + 1
+                 ? StateIn<std::variant_alternative_t<Indexes, LimitRule>>::heap_bytes(entry)
+                 : 0) +
+            ...);
+}
+
 void end_entry(LimitEntry& entry) {
     end_state(entry);
     if (entry.key().size() > LimitEntry::kShortKeyMax) {
@@ -66,7 +74,8 @@ LimitEntry& LimitTable::add(const EntryName& name, const LimitRule& rule) {
 }
 
 // What follows moves up, unless it would then stand in front of where its search begins.
-void LimitTable::erase(LimitEntry& entry) {
+std::size_t LimitTable::erase(LimitEntry& entry) {
+    const std::size_t bytes = heap_bytes(entry, std::make_index_sequence<std::variant_size_v<LimitRule>>{});
     end_entry(entry);
     auto gap = static_cast<std::size_t>(&entry - entries_.data());
     const std::size_t size = entries_.size();
@@ -80,14 +89,15 @@ void LimitTable::erase(LimitEntry& entry) {
     }
     entries_[gap].kind = 0;
     --used_;
+    return bytes;
 }
 
 LimitTable::Sweep LimitTable::erase_idle(std::int64_t now) {
-    Sweep sweep{0, std::numeric_limits<std::int64_t>::max()};
+    Sweep sweep;
     for (std::size_t at = 0; at < entries_.size();) {
         LimitEntry& entry = entries_[at];
         if (!entry.is_free() && entry.idle_at <= now) {
-            erase(entry);  // Another may stand here now.
+            sweep.heap_bytes += erase(entry);  // Another may stand here now.
             ++sweep.erased;
             continue;
         }

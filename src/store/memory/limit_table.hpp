@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <limits>
 #include <span>
 #include <string_view>
 
@@ -58,11 +59,14 @@ public:
     // With a fresh state. Throws std::bad_alloc, and then has added nothing.
     // REQUIRES: has_room(1), and it is not there yet.
     LimitEntry& add(const EntryName& name, const LimitRule& rule);
-    void erase(LimitEntry& entry);
+    // Says how many bytes of the heap its state took.
+    std::size_t erase(LimitEntry& entry);
 
     struct Sweep {
         std::size_t erased = 0;
-        std::int64_t earliest_idle = 0;  // Of what is left; the largest number when nothing is.
+        std::size_t heap_bytes = 0;  // That their states took.
+        // Of what is left; the largest number when nothing is.
+        std::int64_t earliest_idle = std::numeric_limits<std::int64_t>::max();
     };
     // Erases every entry that is idle at `now`.
     Sweep erase_idle(std::int64_t now);

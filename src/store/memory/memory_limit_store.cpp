@@ -27,7 +27,7 @@ public:
         : clock_{clock},
           counter_{dynamic_cast<const CounterClock*>(&clock)},
           hash_{options.seed},
-          shards_{options.keys_max},
+          shards_{options.keys_max, options.list_bytes_max},
           chains_{options, shards_},
           overrides_{shards_, options.overrides_max} {}
 
@@ -68,7 +68,7 @@ public:
     }
 
     [[nodiscard]] MemoryLimitFigures figures() const override {
-        return {shards_.held(), chains_.refused(), shards_.expired()};
+        return {shards_.held(), chains_.refused(), shards_.expired(), shards_.list_bytes()};
     }
 
 private:
@@ -173,7 +173,7 @@ private:
         {
             const std::lock_guard lock{shard.lock};
             LimitEntry* const entry = shard.table.find_short(home, name, kind_of<Rule>());
-            if (entry == nullptr || !shard.overrides.empty()) {
+            if (entry == nullptr || !shard.overrides.empty() || !StateIn<Rule>::has_room(*entry)) {
                 return false;
             }
             standing = decide_known(*entry, rule, ask);

@@ -18,17 +18,22 @@ struct MemoryLimitOptions {
     WhenKeysFull when_full = WhenKeysFull::Deny;
     std::uint64_t seed = 0;  // Secret, and different for each process: clients choose keys.
     std::size_t overrides_max = 10'000;
+    // That sliding windows and leases may take from the heap together. What needs more is refused as a new
+    // key is of a store that is full.
+    std::size_t list_bytes_max = std::size_t{256} << 20U;
 };
 
 struct MemoryLimitFigures {
     std::size_t keys_held = 0;
     std::uint64_t keys_refused = 0;  // Checks of new keys that found the store full.
     std::uint64_t keys_expired = 0;  // Idle keys that made room for others.
+    std::size_t list_bytes = 0;      // Of the heap, for sliding windows and leases.
 };
 
 // Limits that live as long as the process, in a fixed piece of memory: 96 bytes for each key it may hold,
-// touched as it is used. Keys above 24 bytes, sliding windows and leases take more from the heap. A check of
-// a known key under a token bucket, fixed window, estimate or cooldown allocates nothing.
+// touched as it is used. Keys above 24 bytes take more from the heap; so do sliding windows and leases,
+// within a bound. A check of a known key under a token bucket, fixed window, estimate or cooldown allocates
+// nothing.
 //
 // When it is full, idle keys go first; each part of the store is searched for them at most once in 100 ms. A
 // key that could still deny is never dropped. A dropped key behaves as one that was last looked at when it

@@ -31,6 +31,11 @@ constexpr Statement kInspect{"inspect_limits",
                              " from sluice.inspect_limits($1, $2, $3, $4, $5, $6)"};
 constexpr Statement kProbe{"probe_limits", "select 1"};
 constexpr Statement kOverride{"override_limit", "select sluice.override_limit($1, $2, $3, $4, $5, $6)"};
+constexpr Statement kShelve{"shelve_plan",
+                            "insert into sluice.admin_plan (name, words) values ($1, $2)"
+                            " on conflict (name) do update set words = excluded.words"};
+constexpr Statement kUnshelve{"unshelve_plan", "delete from sluice.admin_plan where name = $1"};
+constexpr Statement kShelf{"shelved_plans", "select name, words from sluice.admin_plan"};
 constexpr Statement kPutPlans{"put_plans", "select sluice.put_plans($1, $2, $3, $4, $5, $6, $7)"};
 
 // The names of plans, and their rules, each in an array.
@@ -237,6 +242,26 @@ public:
                                    .add(arrays.terms[2])
                                    .add(shadows))
             .has_value();
+    }
+
+    Result<void, LimitFault> put_plan(std::string_view name, std::string_view words) override {
+        return done(call(kShelve, Parameters{}.add(name).add(words)));
+    }
+
+    Result<void, LimitFault> remove_plan(std::string_view name) override {
+        return done(call(kUnshelve, Parameters{}.add(name)));
+    }
+
+    Result<std::vector<Entry>, LimitFault> all_plans() override {
+        const auto rows = call(kShelf, Parameters{});
+        if (!rows) {
+            return Unexpected{rows.error()};
+        }
+        std::vector<Entry> entries;
+        for (std::size_t i = 0; i < rows->size(); ++i) {
+            entries.push_back({std::string{rows->text(i, 0)}, std::string{rows->text(i, 1)}});
+        }
+        return entries;
     }
 
     [[nodiscard]] PoolFigures pool_figures() const override { return pool_.figures(); }

@@ -3,6 +3,7 @@
 #include <memory>
 
 #include "app/limits/limit_store.hpp"
+#include "app/limits/plan_shelf.hpp"
 #include "app/limits/server_watch.hpp"
 #include "base/log.hpp"
 #include "store/postgres/connection_pool.hpp"
@@ -28,7 +29,7 @@ struct PostgresLimitOptions {
 // A batch is one call of sluice.take_limits, in a transaction of its own. A key that another transaction
 // holds for longer than key_wait is Contended, alone: the batch is then decided without it. While the store's
 // ServerWatch calls the server down, everything is Unavailable at once.
-class PostgresLimitStore : public LimitStore {
+class PostgresLimitStore : public LimitStore, public PlanShelf {
 public:
     // Makes these the plans that sluice.allow knows; others are removed from it. False: the store did not
     // answer.

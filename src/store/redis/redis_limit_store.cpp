@@ -6,6 +6,7 @@
 #include <new>
 
 #include "app/limits/lease_numbers.hpp"
+#include "app/limits/plan_shelf.hpp"
 #include "store/redis/redis_limits.hpp"
 #include "store/redis/rule_words.hpp"
 #include "store/redis/script_runner.hpp"
@@ -86,7 +87,7 @@ struct Surroundings {
     std::unique_ptr<Routes> routes;
 };
 
-class RedisLimits final : public LimitStore {
+class RedisLimits final : public LimitStore, public PlanShelf {
 public:
     RedisLimits(Surroundings around, const ScriptTime& time, std::chrono::milliseconds timeout)
         : around_{std::move(around)},
@@ -198,7 +199,47 @@ public:
         });
     }
 
+    Result<void, LimitFault> put_plan(std::string_view name, std::string_view words) override {
+        const auto put = ask_shelf({"shelve", std::string{name}, std::string{words}});
+        return put ? Result<void, LimitFault>{} : Unexpected{put.error()};
+    }
+
+    Result<void, LimitFault> remove_plan(std::string_view name) override {
+        const auto removed = ask_shelf({"unshelve", std::string{name}});
+        return removed ? Result<void, LimitFault>{} : Unexpected{removed.error()};
+    }
+
+    Result<std::vector<Entry>, LimitFault> all_plans() override {
+        const auto reply = ask_shelf({"shelf"});
+        if (!reply) {
+            return Unexpected{reply.error()};
+        }
+        std::vector<Entry> entries;
+        for (std::size_t i = 1; i + 1 < reply->size(); i += 2) {
+            entries.push_back({std::string{reply->at(i).text()}, std::string{reply->at(i + 1).text()}});
+        }
+        return entries;
+    }
+
 private:
+    // The hash that holds the plans: one that no key of a plan has, because plans have names.
+    Result<Reply, LimitFault> ask_shelf(const std::vector<std::string>& arguments) {
+        static constexpr const char* kShelf = "rate_limiter:{plans}";
+        return guarded([&]() -> Result<Reply, LimitFault> {
+            std::vector<std::string> words{"EVALSHA", script_.sha(), "1", kShelf};
+            words.insert(words.end(), arguments.begin(), arguments.end());
+            if (clock_ != nullptr) {
+                words.push_back(std::to_string(microseconds_of(clock_->now())));
+            }
+            ScriptCall call{slot_of(kShelf), {}};
+            append_command(call.command, words);
+            runner_.run({&call, 1});
+            const bool answered = call.reply && call.reply->size() > 0;
+            return answered ? Result<Reply, LimitFault>{*std::move(call.reply)}
+                            : Unexpected{LimitFault::Unavailable};
+        });
+    }
+
     // No exception crosses a port.
     template <class Call>
     static auto guarded(Call call) -> decltype(call()) {

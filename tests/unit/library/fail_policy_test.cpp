@@ -122,6 +122,44 @@ TEST_F(RepositoryFailureTest, DeniesAKeyThatOthersHoldWhateverThePlansSay) {
     EXPECT_EQ(reason({"tried"}), RateLimitReason::Shadow);
 }
 
+TEST_F(RepositoryFailureTest, TreatsOneThatThrowsLikeOneThatDoesNotAnswer) {
+    repository_.answer = Acquisition{.allowed = true};
+    repository_.throws = true;
+
+    EXPECT_EQ(reason({"gold"}), RateLimitReason::FailOpen);
+    EXPECT_EQ(reason({"strict"}), RateLimitReason::FailClosed);
+    EXPECT_EQ(reason({"near"}), RateLimitReason::Local);
+    EXPECT_EQ(limiter_->refund("k", {"gold"}).error().kind, RateLimitErrorKind::Unavailable);
+}
+
+class BrokenResolver final : public KeyResolver {
+public:
+    [[nodiscard]] std::optional<std::string> resolve(const RequestSource& /*source*/) const override {
+        throw std::runtime_error{"the directory is away"};
+    }
+};
+
+class NoSource final : public RequestSource {
+public:
+    [[nodiscard]] std::optional<std::string> header(std::string_view /*name*/) const override { return {}; }
+    [[nodiscard]] std::optional<std::string> principal() const override { return {}; }
+};
+
+TEST_F(RepositoryFailureTest, TreatsAKeyResolverThatThrowsLikeAStoreThatDoesNotAnswer) {
+    repository_.answer = Acquisition{.allowed = true};
+    const BrokenResolver broken;
+    const NoSource source;
+    const auto reason_of = [&](RateLimiter::Names plans) {
+        return limiter_->allow(broken, source, plans).reason;
+    };
+
+    EXPECT_EQ(reason_of({"gold"}), RateLimitReason::FailOpen);
+    EXPECT_EQ(reason_of({"strict"}), RateLimitReason::FailClosed);
+    EXPECT_EQ(reason_of({"near"}), RateLimitReason::Local);
+    EXPECT_EQ(reason_of({"silver"}), RateLimitReason::MissingPlan);
+    EXPECT_EQ(limiter_->allow(PrincipalKeyResolver{}, source, {"gold"}).reason, RateLimitReason::Invalid);
+}
+
 TEST_F(RepositoryFailureTest, SaysWhatARepositoryCannotDo) {
     EXPECT_EQ(limiter_->refund("k", {"gold"}).error().kind, RateLimitErrorKind::Unsupported);
     EXPECT_EQ(limiter_->release("k", "gold", 1).error().kind, RateLimitErrorKind::Unsupported);

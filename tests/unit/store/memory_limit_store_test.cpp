@@ -44,6 +44,45 @@ protected:
     std::unique_ptr<MemoryLimitStore> store_;
 };
 
+TEST_F(MemoryLimitStoreTest, KeepsSlidingWindowsAndLeasesWithinABound) {
+    constexpr std::size_t kBytes = 64 * 1'024;
+    store_ = make_memory_limit_store({.keys_max = 100'000, .seed = 3, .list_bytes_max = kBytes}, clock_);
+    const Plan log = plan("log", good(SlidingWindow::make(1'024, 1min)));
+    const Plan places = plan("places", good(Concurrency::make(1'024, 1min)));
+    const auto take_from = [&](const Plan& each, const std::string& name) {
+        const std::array<const Plan*, 1> plans{&each};
+        const Check check{name, plans, 1};
+        CheckOutcome outcome = Verdict{};
+        store_->take({&check, 1}, {&outcome, 1});
+        return outcome.value();
+    };
+    const auto fill = [&](const Plan& each, std::size_t keys) {
+        std::size_t admitted = 0;
+        for (std::size_t i = 0; i < 20'000; ++i) {
+            clock_.advance(1us);
+            admitted += take_from(each, key(i % keys)).allowed ? 1 : 0;
+            EXPECT_LE(store_->figures().list_bytes, kBytes);
+        }
+        return admitted;
+    };
+
+    for (const Plan* each : {&log, &places}) {
+        for (const std::size_t keys : {std::size_t{7}, std::size_t{5'000}}) {
+            EXPECT_GT(fill(*each, keys), 1'000U) << each->name();
+            const Verdict refused = take_from(*each, key(0));
+            EXPECT_FALSE(refused.allowed) << each->name();
+            EXPECT_GT(refused.retry_after, 0s);
+            EXPECT_TRUE(take("of another kind").allowed);
+            clock_.advance(2min);
+            EXPECT_TRUE(take_from(*each, "one more").allowed) << "what is idle makes room";
+            clock_.advance(2min);
+        }
+    }
+    const std::array plans{&log, &places};
+    EXPECT_TRUE(store_->reset("one more", plans));
+    EXPECT_EQ(store_->figures().list_bytes, 0U) << "all that was taken is given back";
+}
+
 // Two keys of one length whose entries differ in nothing but the key.
 std::pair<std::string, std::string> alike(const KeyHash& hash) {
     std::map<std::uint32_t, std::string> seen;

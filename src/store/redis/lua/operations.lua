@@ -106,6 +106,17 @@ function operations.inspect(links)
     return answer
 end
 
+-- The plans that administrators put: a hash of names and words, which stays.
+if ARGV[1] == 'shelf' then
+    return {1, unpack(call('HGETALL', KEYS[1]))}
+elseif ARGV[1] == 'shelve' then
+    call('HSET', KEYS[1], ARGV[2], ARGV[3])
+    return {1}
+elseif ARGV[1] == 'unshelve' then
+    call('HDEL', KEYS[1], ARGV[2])
+    return {1}
+end
+
 -- Does not look at what it forgets, so that it also helps against a hash of another version.
 if ARGV[1] == 'reset' then
     for _, key in ipairs(KEYS) do
