@@ -14,6 +14,8 @@ using std::chrono::steady_clock;
 
 constexpr milliseconds kPatience{2000};  // For windows that others hold, and for a server that is away.
 constexpr milliseconds kPause{5};
+constexpr std::chrono::microseconds kWork{
+    200};  // For each event of a group of all or none: it is no waiting.
 // While a held event is looked for: whoever is taken for one wrongly is tried again.
 constexpr milliseconds kHalfWait{20};
 
@@ -147,7 +149,7 @@ AllOutcome BatchAssigner::assign_all(std::span<const AssignSlot> events) {
         }
     }
     std::vector<Candidate*> group = pointers_to(candidates);
-    decide_all(group, steady_clock::now() + kPatience);
+    decide_all(group, steady_clock::now() + kPatience + kWork * group.size());
     if (const Candidate* refused = first_refused(group); refused != nullptr) {
         return Unexpected{AllRefused{refused->command->event_id, refused->outcome->error()}};
     }
