@@ -100,7 +100,10 @@ TEST_F(PostgresFailover, AnOldPrimaryThatComesBackIsNotWrittenTo) {
         }
     }
 
-    EXPECT_EQ(count_of(*promoted, "after-%"), "60");
+    const CliServer late{{"--store", both()}};  // The old primary would answer it first.
+    ASSERT_EQ(assign(late, "after-all").status, 200);
+
+    EXPECT_EQ(count_of(*promoted, "after-%"), "61");
     EXPECT_EQ(count_of(*test::connect(primary_->local_dsn()), "after-%"), "0");
     EXPECT_TRUE(node.process().wait_for_error_text("timeline 2: connections to timeline 1 are dropped"));
     EXPECT_TRUE(node.process().wait_for_error_text("it is an old primary, and is not used"));
@@ -109,6 +112,22 @@ TEST_F(PostgresFailover, AnOldPrimaryThatComesBackIsNotWrittenTo) {
     const std::string metrics = call(node.port(), "GET", "/metrics").body;
     EXPECT_THAT(metrics, HasSubstr("\nsluice_postgres_timeline 2\n"));
     EXPECT_EQ(metrics.find("\nsluice_postgres_strays_refused_total 0\n"), std::string::npos);
+}
+
+TEST_F(PostgresFailover, ANodeHearsOfANewPrimaryWithoutLosingTheOldOne) {
+    synchronous(false);  // Both take writes for a while, as when somebody promotes by mistake.
+    const CliServer node{{"--store", both()}};
+    ASSERT_EQ(call(node.port(), "POST", "/admin/rate-limit/config", kConfig).status, 200);
+    ASSERT_EQ(assign(node, "before").status, 200);
+    ASSERT_TRUE(eventually([&] { return count_of(*at_standby(), "before") == "1"; }));
+
+    ask(*at_standby(), "select pg_promote()");
+    const auto promoted = test::connect(standby_->local_dsn());
+    int asked = 0;
+    EXPECT_TRUE(eventually([&] {
+        const std::string event = "after-" + std::to_string(++asked);
+        return assign(node, event).status == 200 && count_of(*promoted, event) == "1";
+    }));
 }
 
 TEST_F(PostgresFailover, ANewerTimelineDropsTheConnectionsToTheOlder) {

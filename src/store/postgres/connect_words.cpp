@@ -136,6 +136,22 @@ std::string session_script(const ConnectSettings& settings) {
     return script;
 }
 
+std::vector<ConnectWords> each_host(const ConnectWords& words) {
+    const auto hosts = words.find("host");
+    const std::size_t count = hosts == words.end() ? 1 : split(hosts->second).size();
+    std::vector<ConnectWords> all(count, words);
+    for (std::size_t i = 0; i < count; ++i) {
+        for (const char* key : {"host", "port", "hostaddr"}) {
+            const auto word = all[i].find(key);
+            const auto parts = word == all[i].end() ? std::vector<std::string>{} : split(word->second);
+            if (parts.size() == count) {
+                word->second = parts[i];
+            }
+        }
+    }
+    return all;
+}
+
 bool leave_out_host(ConnectWords& words, std::string_view host, std::string_view port) {
     auto hosts = split(words["host"]);
     auto ports = split(words["port"]);

@@ -179,6 +179,26 @@ Result<std::unique_ptr<Connection>, Failure> Connection::open(const ConnectSetti
     }
 }
 
+bool Connection::has_hosts(const ConnectSettings& settings) {
+    const auto words = connect_words(settings);
+    return words && each_host(*words).size() > 1;
+}
+
+void Connection::meet_hosts(const ConnectSettings& settings) {
+    const auto words = connect_words(settings);
+    const auto hosts = words ? each_host(*words) : std::vector<ConnectWords>{};
+    if (hosts.size() < 2) {
+        return;
+    }
+    for (const ConnectWords& host : hosts) {
+        if (const auto dialled = dial(settings, host)) {
+            const PGconn* reached = (*dialled)->session_->wire.connection();
+            const std::string address = std::string{PQhost(reached)} + ":" + PQport(reached);
+            (void)(*dialled)->greet(settings, host, address).has_value();  // The watch notes what came of it.
+        }
+    }
+}
+
 Result<void, Failure> Connection::greet(const ConnectSettings& settings, const ConnectWords& words,
                                         const std::string& address) {
     const auto said = run_script(kGreeting);

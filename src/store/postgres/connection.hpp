@@ -59,6 +59,12 @@ public:
     // Behind a pooler the session is set up again, and refused unless it is a session of its own.
     static Result<std::unique_ptr<Connection>, Failure> open(const ConnectSettings& settings);
 
+    // Meets each host of an address that names several, so that the watch knows the newest timeline among
+    // them. Blocks as open() does.
+    static void meet_hosts(const ConnectSettings& settings);
+    // Whether the address names several.
+    static bool has_hosts(const ConnectSettings& settings);
+
     ~Connection();
     Connection(const Connection&) = delete;
     Connection& operator=(const Connection&) = delete;

@@ -7,6 +7,7 @@
 #include "base/iso8601.hpp"
 #include "store/postgres/batch_assigner.hpp"
 #include "store/postgres/function_assigner.hpp"
+#include "store/postgres/host_survey.hpp"
 #include "store/postgres/housekeeper.hpp"
 #include "store/postgres/node_news.hpp"
 #include "store/postgres/notification_listener.hpp"
@@ -69,6 +70,7 @@ public:
           functions_{pool_, configs_, held_, world, bodies_},
           changer_{caller_, configs_, mirror_, world},
           housekeeper_{pool_, options.retention, world.log},
+          survey_{settings.connect},
           health_{world.clock, world.log},
           listener_{settings.connect,
                     world.log,
@@ -367,6 +369,7 @@ private:
     SlotChanger changer_;
     Housekeeper housekeeper_;
     std::counting_semaphore<kLongWaitsMax> long_waits_{kLongWaitsMax};
+    HostSurvey survey_;
     StoreHealth health_;
     NotificationListener listener_;  // Last: what it hears goes to all of the above.
 };
@@ -377,6 +380,7 @@ Result<std::unique_ptr<PostgresSlotStore>, std::string> open_postgres_slot_store
     const PoolSettings& given, const PostgresSlotOptions& options, LedgerWorld world,
     PoolMetrics& pool_metrics) {
     const PoolSettings settings = watched(given, world.log);
+    Connection::meet_hosts(settings.connect);  // The first that takes writes may be an old primary.
     auto connection = Connection::open(migration_settings(settings.connect));
     if (!connection) {
         return Unexpected{cannot_connect(connection.error())};

@@ -51,6 +51,43 @@ TEST(PostgresConnectWords, FillInWhatTheAddressLeavesOpen) {
     EXPECT_EQ(words->at("tcp_user_timeout"), "6000");
 }
 
+TEST(PostgresConnectWords, TakeOutOneOfSeveralHosts) {
+    ConnectSettings settings;
+    settings.dsn = "postgres://u@h1:1,h1:2,h3:3/d";
+    auto words = connect_words(settings);
+    ASSERT_TRUE(words);
+
+    EXPECT_FALSE(leave_out_host(*words, "h3", "1"));
+    EXPECT_TRUE(leave_out_host(*words, "h1", "2"));
+    EXPECT_EQ(words->at("host"), "h1,h3");
+    EXPECT_EQ(words->at("port"), "1,3");
+    EXPECT_TRUE(leave_out_host(*words, "h1", "1"));
+    EXPECT_EQ(words->at("host"), "h3");
+    EXPECT_FALSE(leave_out_host(*words, "h3", "3")) << "the last one stays";
+}
+
+TEST(PostgresConnectWords, AreToldApartByHost) {
+    ConnectSettings settings;
+    settings.dsn = "postgres://u@h1,h2/d?port=7";
+
+    const auto hosts = each_host(*connect_words(settings));
+
+    ASSERT_EQ(hosts.size(), 2U);
+    EXPECT_EQ(hosts[0].at("host"), "h1");
+    EXPECT_EQ(hosts[1].at("host"), "h2");
+    EXPECT_EQ(hosts[1].at("port"), "7");
+    settings.dsn = "postgres://u@/d";
+    EXPECT_EQ(each_host(*connect_words(settings)).size(), 1U);
+}
+
+TEST(PostgresConnectWords, SayTheSameInASessionThatLostItsOptions) {
+    const std::string script = session_script({});
+
+    EXPECT_NE(script.find("set_config('statement_timeout', '5000', false)"), std::string::npos);
+    EXPECT_NE(script.find("set_config('default_transaction_isolation', 'read committed', false)"),
+              std::string::npos);
+}
+
 TEST(PostgresOneLine, LeavesOutAdvice) {
     EXPECT_EQ(one_line("server closed the connection\n\tThis probably means\n"),
               "server closed the connection");
