@@ -308,14 +308,14 @@ std::string Invocation::origin(const std::string& name) const {
     return "--" + name;
 }
 
-std::variant<Invocation, Printed, UsageError> parse_command_line(Words typed, const Environment& variables) {
-    const std::vector<std::string> words = without_help_command(typed);
-    if (std::string error = NameCheck{words}.run(); !error.empty()) {
+std::variant<Invocation, Printed, UsageError> parse_command_line(Words words, const Environment& variables) {
+    const std::vector<std::string> meant = without_help_command(words);
+    if (std::string error = NameCheck{meant}.run(); !error.empty()) {
         return UsageError{error};
     }
     Parser parser;
     try {
-        Invocation invocation = parser.parse(words);
+        Invocation invocation = parser.parse(meant);
         if (std::string error = complete_values(invocation, variables); !error.empty()) {
             return UsageError{error};
         }
@@ -328,7 +328,7 @@ std::variant<Invocation, Printed, UsageError> parse_command_line(Words typed, co
         const std::string text = error.what();
         return UsageError{"The option " + text.substr(0, text.find(':')) + " takes one value."};
     } catch (const CLI::ParseError& error) {
-        return UsageError{std::string{error.what()} + "; '" + help_for(named_command(words)) +
+        return UsageError{std::string{error.what()} + "; '" + help_for(named_command(meant)) +
                           "' has an example."};
     }
 }

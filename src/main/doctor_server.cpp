@@ -1,6 +1,7 @@
 #include "main/doctor_server.hpp"
 
 #include <boost/json/parse.hpp>
+#include <fmt/format.h>
 
 #include "base/iso8601.hpp"
 #include "main/human_output.hpp"
@@ -111,6 +112,15 @@ ServerFacts facts_of(const json::object& told) {
     return facts;
 }
 
+// What servers that work together must have in common.
+std::string shared_fact(const ServerFacts& facts, const std::string& what) {
+    if (what == "version") {
+        return facts.version;
+    }
+    const auto found = facts.settings.find(what);
+    return found == facts.settings.end() ? std::string{"not set"} : found->second;
+}
+
 }  // namespace
 
 std::optional<ServerFacts> check_server(const CalledServer& server, Findings& findings) {
@@ -146,30 +156,22 @@ void compare_servers(const std::map<std::string, ServerFacts>& by_address, Findi
     if (by_address.size() < 2) {
         return;
     }
-    const auto& [first, wanted] = *by_address.begin();
-    bool alike = true;
+    const std::string& first = by_address.begin()->first;
+    const ServerFacts& wanted = by_address.begin()->second;
+    const std::size_t before = findings.size();
     for (const auto& [address, facts] : by_address) {
-        const auto differ = [&](const std::string& what, const std::string& one, const std::string& other) {
-            alike = false;
-            findings.push_back(
-                {"nodes", false,
-                 what + " is '" + one + "' at " + first + " and '" + other + "' at " + address + ".",
-                 "Nodes that work together need the same."});
-        };
-        if (facts.version != wanted.version) {
-            differ("The version", wanted.version, facts.version);
-        }
-        for (const char* key : {"store", "redis", "slots.defaultConfig", "slots.strict"}) {
-            const auto value = [key](const ServerFacts& of) {
-                const auto found = of.settings.find(key);
-                return found == of.settings.end() ? std::string{"not set"} : found->second;
-            };
-            if (value(facts) != value(wanted)) {
-                differ(key, value(wanted), value(facts));
+        for (const char* what : {"version", "store", "redis", "slots.defaultConfig", "slots.strict"}) {
+            const std::string one = shared_fact(wanted, what);
+            const std::string other = shared_fact(facts, what);
+            if (one != other) {
+                findings.push_back(
+                    {"nodes", false,
+                     fmt::format("{} is '{}' at {} and '{}' at {}.", what, one, first, other, address),
+                     "Nodes that work together need the same."});
             }
         }
     }
-    if (alike) {
+    if (findings.size() == before) {
         findings.push_back(
             {"nodes", true, std::to_string(by_address.size()) + " servers have one version and one store."});
     }

@@ -13,6 +13,6 @@ namespace sluice {
 ExitCode show_windows(const Invocation& invocation, std::ostream& out, std::ostream& errors);
 
 // The server's list of windows, a line and a bar for each. Text that is no such list comes back as it is.
-std::string window_bars(std::string_view json);
+std::string window_bars(std::string_view text);
 
 }  // namespace sluice

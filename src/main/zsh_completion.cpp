@@ -38,25 +38,25 @@ std::string command_cases() {
 }
 
 // What may follow an option: its choices, a file, or something that only the user knows.
+std::string action_of(const OptionSpec& option) {
+    std::string choices;
+    for (const std::string& choice : option.choices) {
+        choices += " " + choice;
+    }
+    return !choices.empty()              ? "compadd --" + choices + "; "
+           : option.value_name == "DIR"  ? "_directories; "
+           : option.value_name == "FILE" ? "_files; "
+                                         : "";
+}
+
 std::string option_cases() {
     std::set<std::string> done;
     std::string cases;
     for (const CommandSpec& command : command_table()) {
         for (const OptionSpec& option : command.options) {
-            if (option.hidden || option.kind == ValueKind::Flag || !done.insert(option.name).second) {
-                continue;
+            if (!option.hidden && option.kind != ValueKind::Flag && done.insert(option.name).second) {
+                cases += "        --" + option.name + ") " + action_of(option) + "return ;;\n";
             }
-            std::string action = option.value_name == "DIR"    ? "_directories; "
-                                 : option.value_name == "FILE" ? "_files; "
-                                                               : "";
-            if (!option.choices.empty()) {
-                action = "compadd --";
-                for (const std::string& choice : option.choices) {
-                    action += " " + choice;
-                }
-                action += "; ";
-            }
-            cases += "        --" + option.name + ") " + action + "return ;;\n";
         }
     }
     return cases;
