@@ -314,7 +314,7 @@ Result<Settings, std::string> check(const Entries& entries) {
         .listen = checking.host_port("listen"),
         .data = checking.path("data"),
         .store = checking.store(),
-        .embedded = {.reserve = checking.size("store.reserve")},
+        .embedded = {.reserve = checking.size("store.reserve"), .cache = checking.size("store.cache")},
         .plans = checking.path("plans"),
         .token_file = checking.path("tokenFile"),
         .log_level = checking.choice<LogLevel>("logLevel", {{"debug", LogLevel::Debug},

@@ -25,6 +25,7 @@ struct Settings {
     StoreKind store;
     struct Embedded {
         std::optional<std::uint64_t> reserve;  // Bytes. Absent: by the size of the file system.
+        std::optional<std::uint64_t> cache;    // Bytes. Absent: by the size of the memory.
     } embedded;
     std::string plans;       // File of plans. Empty: none.
     std::string token_file;  // Empty: none.

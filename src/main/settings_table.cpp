@@ -41,6 +41,10 @@ constexpr std::array kTable{
                 "Free space, like 64MiB, below which the embedded store takes no new slots; by default the "
                 "larger of 64MiB and 2 % of the file system",
                 kNoFlag},
+    SettingSpec{"store.cache", "", "SIZE",
+                "Memory, like 256MiB, for the filters of the embedded store; by default an eighth of the "
+                "machine's, 64MiB to 512MiB",
+                kNoFlag},
     SettingSpec{"slots.defaultConfig", "default", "NAME", "Config of requests that name none", kNoFlag},
     SettingSpec{"slots.configCacheTtl", "PT5S", "DURATION", "How long a config may be used without a look",
                 kNoFlag},

@@ -52,8 +52,10 @@ Result<OpenSlotStore, std::string> open_embedded(const Settings& settings, Ledge
     if (const auto prepared = prepare_data_folder(settings.data); !prepared) {
         return Unexpected{prepared.error()};
     }
-    auto tables =
-        open_data_folder({.path = settings.data, .log = &world.log, .reserve = settings.embedded.reserve});
+    auto tables = open_data_folder({.path = settings.data,
+                                    .log = &world.log,
+                                    .reserve = settings.embedded.reserve,
+                                    .cache = settings.embedded.cache});
     if (!tables) {
         const auto& [what, advice] = tables.error();
         return Unexpected{advice.empty() ? what : what + " " + advice};

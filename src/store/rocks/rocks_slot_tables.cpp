@@ -228,7 +228,10 @@ private:
         if (!database) {
             return Unexpected{closed()};
         }
-        const std::unique_ptr<rocksdb::Iterator> rows{database->db().NewIterator({}, database->table(table))};
+        rocksdb::ReadOptions once;
+        once.fill_cache = false;  // The cache is for filters.
+        const std::unique_ptr<rocksdb::Iterator> rows{
+            database->db().NewIterator(once, database->table(table))};
         for (rows->Seek(slice(from)); rows->Valid(); rows->Next()) {
             if (!row(rows->key(), rows->value())) {
                 return {};

@@ -22,6 +22,8 @@ struct RocksPlace {
     // Free bytes below which no new slot is stored. Absent: the larger of 64 MiB and 2 % of the file system.
     std::optional<std::uint64_t> reserve{};
     WhenLost when_lost = WhenLost::Refuse;
+    // Bytes of filters and indexes that are kept in memory. Absent: an eighth of the memory, 64 to 512 MiB.
+    std::optional<std::uint64_t> cache{};
 };
 
 // Slots in a RocksDB folder of their own, made if it is missing. One process at a time may hold the folder.
