@@ -236,8 +236,6 @@ public:
                                           : std::from_chars_result{end, std::errc::invalid_argument};
         if (error != std::errc{} || read != end - 1 || days < 1 || days > kDaysMost) {
             fail("slots.retention", "'" + given + "' is not a number of days from P1D to P36500D.");
-        } else if (postgres_address().empty()) {
-            fail("slots.retention", "only the store on PostgreSQL removes slots.");
         }
         return std::chrono::days{days};
     }
@@ -273,7 +271,6 @@ public:
             .pool_min = whole_number("postgres.pool.min", 0, kConnectionsMost),
             .pool_max = whole_number("postgres.pool.max", kConnectionsFewest, kConnectionsMost),
             .migrate = yes_or_no("postgres.migrateAtStart"),
-            .retention = retention(),
         };
         if (result.pool_min > result.pool_max) {
             fail("postgres.pool.min", "it is larger than postgres.pool.max.");
@@ -327,6 +324,7 @@ Result<Settings, std::string> check(const Entries& entries) {
         .config_cache_ttl = checking.duration("slots.configCacheTtl"),
         .batch_max = checking.whole_number("slots.batchMax", 1, kBatchMost),
         .strict = checking.yes_or_no("slots.strict"),
+        .retention = checking.retention(),
         .limits = checking.limits(),
         .redis = checking.redis(),
         .postgres = checking.postgres(),

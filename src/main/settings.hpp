@@ -35,6 +35,7 @@ struct Settings {
     Duration config_cache_ttl;
     std::size_t batch_max;
     bool strict;
+    std::optional<Duration> retention;  // Absent: slots are kept for ever.
     struct Limits {
         std::size_t keys_max;
         std::size_t list_bytes_max;
@@ -57,7 +58,6 @@ struct Settings {
         std::size_t pool_min;
         std::size_t pool_max;
         bool migrate;
-        std::optional<Duration> retention;
     } postgres;
 };
 

@@ -61,7 +61,7 @@ constexpr std::array kTable{
                 Secrecy::Open,
                 {"batch", "function"}},
     SettingSpec{"slots.retention", "", "DURATION",
-                "On PostgreSQL, forget slots this long after their window; by default they are kept",
+                "Forget slots this long after their time, in days like P90D; by default they are kept",
                 kNoFlag},
     SettingSpec{"limits.keysMax", "1000000", "N", "Keys that the memory store of limits may hold", kNoFlag},
     SettingSpec{"limits.listBytesMax", "268435456", "N",

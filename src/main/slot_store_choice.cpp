@@ -18,7 +18,7 @@ std::uint64_t random_seed() {
 }
 
 LedgerOptions ledger_options(const Settings& settings) {
-    return {settings.config_cache_ttl, settings.strict, random_seed()};
+    return {settings.config_cache_ttl, settings.strict, random_seed(), settings.retention};
 }
 
 Result<OpenSlotStore, std::string> open_postgres(const Settings& settings, LedgerWorld world,
@@ -34,7 +34,7 @@ Result<OpenSlotStore, std::string> open_postgres(const Settings& settings, Ledge
     options.batch_max = settings.batch_max;
     options.windows_in_chunk = static_cast<std::int32_t>(settings.postgres.windows_in_chunk);
     options.migrate = settings.postgres.migrate;
-    options.retention = settings.postgres.retention;
+    options.retention = settings.retention;
     auto opened = open_postgres_slot_store(pool, options, world, shared.pool_metrics);
     if (!opened) {
         return Unexpected{opened.error()};
@@ -55,7 +55,8 @@ Result<OpenSlotStore, std::string> open_embedded(const Settings& settings, Ledge
     auto tables = open_data_folder({.path = settings.data,
                                     .log = &world.log,
                                     .reserve = settings.embedded.reserve,
-                                    .cache = settings.embedded.cache});
+                                    .cache = settings.embedded.cache,
+                                    .retention = settings.retention});
     if (!tables) {
         const auto& [what, advice] = tables.error();
         return Unexpected{advice.empty() ? what : what + " " + advice};

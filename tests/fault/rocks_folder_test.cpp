@@ -7,6 +7,7 @@
 
 #include "app/slots/slot_ledger.hpp"
 #include "base/bytes.hpp"
+#include "store/rocks/database.hpp"
 #include "store/rocks/rocks_slot_tables.hpp"
 #include "store/rocks/slot_codec.hpp"
 #include "support/counting_metrics.hpp"
@@ -157,6 +158,34 @@ TEST_F(RocksFolder, AnswersNothingWrongOverDamagedRows) {
 
     EXPECT_EQ(ledger->find(event("x")).error().fault, SlotFault::Unavailable);
     EXPECT_EQ(run_one(*ledger, assign("x", "a", SlotAsk{kNoon})).error().fault, SlotFault::Unavailable);
+}
+
+// Not only out of sight: the disk gets the room back when files are sorted.
+TEST_F(RocksFolder, DropsForgottenRowsWhenFilesAreSorted) {
+    {
+        const auto tables = open().value();
+        SlotChanges changes;
+        for (int i = 0; i < 1'000; ++i) {
+            const Instant time = kNoon + i * 1min;
+            changes.slots.emplace_back(event("e" + std::to_string(10'000 + i)), ConfigId{1}, time, time,
+                                       time);
+            changes.past.push_back(changes.slots.back());
+        }
+        ASSERT_TRUE(tables->commit(changes));
+        SlotChanges forget;
+        forget.horizon = kNoon + 900min;
+        ASSERT_TRUE(tables->commit(forget));
+    }
+    const auto database = rocks::Database::open({.path = path_}).value();
+    for (const auto table : {rocks::Table::Slots, rocks::Table::Past}) {
+        ASSERT_TRUE(database->db().CompactRange({}, database->table(table), nullptr, nullptr).ok());
+        const std::unique_ptr<rocksdb::Iterator> rows{database->db().NewIterator({}, database->table(table))};
+        int left = 0;
+        for (rows->SeekToFirst(); rows->Valid(); rows->Next()) {
+            ++left;
+        }
+        EXPECT_EQ(left, 100);
+    }
 }
 
 TEST_F(RocksFolder, KeepsItsRowsWhenItIsOpenedAgain) {

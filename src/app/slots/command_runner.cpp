@@ -129,14 +129,20 @@ CommandRunner::CountedAt CommandRunner::counted_at(const Slot& slot) const {
 
 void CommandRunner::give_back(const Slot& slot) {
     const auto [pool, window] = counted_at(slot);
-    state_.windows_of(pool).remove(window, slot.weight);
-    group_.touch(pool.id, window);
+    PoolWindows& windows = state_.windows_of(pool);
+    if (windows.is_open(window)) {
+        windows.remove(window, slot.weight);
+        group_.touch(pool.id, window);
+    }
 }
 
 void CommandRunner::take_back(const Slot& slot) {
     const auto [pool, window] = counted_at(slot);
-    state_.windows_of(pool).add(window, slot.weight);
-    group_.touch(pool.id, window);
+    PoolWindows& windows = state_.windows_of(pool);
+    if (windows.is_open(window)) {
+        windows.add(window, slot.weight);
+        group_.touch(pool.id, window);
+    }
 }
 
 // Takes back what one AssignAll has granted so far.

@@ -25,6 +25,7 @@ public:
     [[nodiscard]] const ConfigVersion& version(ConfigId id) const { return *versions_.at(id); }
     // REQUIRES: a pool that some version names.
     [[nodiscard]] const Pool& pool(const PoolName& name) const { return pools_.at(name); }
+    [[nodiscard]] const std::map<PoolName, Pool>& pools() const { return pools_; }
     // Null: no config ever named it.
     [[nodiscard]] const Pool* find_pool(const PoolName& name) const;
 

@@ -4,6 +4,7 @@
 
 #include "app/slots/config_book.hpp"
 #include "app/slots/config_cache.hpp"
+#include "app/slots/horizon.hpp"
 #include "app/slots/pool_windows.hpp"
 #include "base/random.hpp"
 
@@ -17,6 +18,7 @@ struct LedgerState {
     Random random;
     ConfigBook book{};
     std::map<PoolId, PoolWindows> windows{};
+    Instant horizon{};  // What was scheduled before it is forgotten.
 
     // Null: no such config.
     ConfigRef active(const ConfigName& name) {
@@ -27,7 +29,7 @@ struct LedgerState {
         const auto source = [this, id = pool.id](WindowRange range, const SlotTables::CountSink& sink) {
             return tables.scan_counts(id, range, sink);
         };
-        return windows.try_emplace(pool.id, source).first->second;
+        return windows.try_emplace(pool.id, source, first_open(pool, horizon)).first->second;
     }
 
     // Gives memory back by forgetting all counts, when there are many. What is needed is read again.

@@ -1,5 +1,8 @@
 #include "app/slots/pool_windows.hpp"
 
+#include <algorithm>
+#include <limits>
+
 namespace sluice {
 namespace {
 
@@ -10,11 +13,18 @@ WindowRange range_of(WindowIndex chunk) { return {chunk * kChunk, (chunk + 1) * 
 }  // namespace
 
 Places PoolWindows::held(WindowIndex window) {
+    if (!is_open(window)) {
+        return std::numeric_limits<Places>::max();
+    }
     load(window);
     return occupancy_.held(window);
 }
 
 std::optional<WindowIndex> PoolWindows::earliest_holding_at_most(WindowRange range, Places held_max) {
+    range.first = std::max(range.first, first_open_);
+    if (range.first > range.last) {
+        return std::nullopt;
+    }
     // A chunk that was not read looks empty, so the search stops at it: read it and look again.
     for (;;) {
         const auto found = occupancy_.earliest_holding_at_most(range, held_max);

@@ -18,7 +18,11 @@ using CountSource = std::function<Result<void, StoreError>(WindowRange, const Sl
 // Thread safety: none.
 class PoolWindows final : public WindowCounts {
 public:
-    explicit PoolWindows(CountSource source) : source_{std::move(source)} {}
+    // Windows before `first_open` are closed: they count as full, and nothing in them is counted any more.
+    explicit PoolWindows(CountSource source, WindowIndex first_open = 0)
+        : source_{std::move(source)}, first_open_{first_open} {}
+
+    [[nodiscard]] bool is_open(WindowIndex window) const { return window >= first_open_; }
 
     Places held(WindowIndex window) override;
     std::optional<WindowIndex> earliest_holding_at_most(WindowRange range, Places held_max) override;
@@ -42,6 +46,7 @@ private:
     bool load(WindowIndex window);
 
     CountSource source_;
+    WindowIndex first_open_;
     Occupancy occupancy_;
     std::unordered_set<WindowIndex> loaded_;  // Numbers of chunks.
     std::optional<StoreError> failure_;

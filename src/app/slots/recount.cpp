@@ -2,6 +2,7 @@
 #include <map>
 
 #include "app/slots/config_book.hpp"
+#include "app/slots/horizon.hpp"
 #include "app/slots/slot_ledger.hpp"
 #include "base/iso8601.hpp"
 
@@ -80,7 +81,10 @@ Result<RecountReport, StoreError> recount(SlotTables& tables) {
             note(report, "Event '" + slot.event_id.text() + "' names a config that does not exist.");
         } else if (slot.state == SlotState::Assigned) {
             const Pool& pool = book.pool(book.version(slot.config_id).terms.pool);
-            recounted[pool.name][WindowGrid{pool.window_size}.index_of(slot.scheduled)] += slot.weight;
+            const WindowIndex window = WindowGrid{pool.window_size}.index_of(slot.scheduled);
+            if (window >= first_open(pool, configs->horizon)) {
+                recounted[pool.name][window] += slot.weight;
+            }
         }
     });
     if (!scanned) {

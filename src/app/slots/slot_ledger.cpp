@@ -1,13 +1,13 @@
 #include "app/slots/slot_ledger.hpp"
 
 #include <atomic>
-#include <limits>
 #include <mutex>
-#include <unordered_map>
 
 #include "app/slots/command_runner.hpp"
 #include "app/slots/ledger_state.hpp"
+#include "app/slots/recut.hpp"
 #include "app/slots/slot_errors.hpp"
+#include "base/iso8601.hpp"
 
 namespace sluice {
 namespace {
@@ -20,6 +20,7 @@ public:
     SlotLedger(std::unique_ptr<SlotTables> tables, LedgerOptions options, LedgerWorld world)
         : tables_{std::move(tables)},
           bodies_{options.strict ? Bodies::MustAgree : Bodies::FirstWins},
+          retention_{options.retention},
           world_{world},
           state_{*tables_, ConfigCache{options.config_cache_ttl, world.clock, world.metrics, world.log},
                  Random{options.seed}} {
@@ -33,12 +34,16 @@ public:
             return refuse_all(commands);
         }
         state_.forget_if_large();
+        const StoreRoom room = look_for_room();
+        if (room != StoreRoom::None && !forget_old()) {
+            return refuse_all(commands);
+        }
         auto group = CommandGroup::read(commands, *tables_, state_.book);
         if (!group) {
             fail(group.error());
             return refuse_all(commands);
         }
-        CommandRunner runner{state_, *group, {bodies_, look_for_room(), world_.clock.now()}};
+        CommandRunner runner{state_, *group, {bodies_, room, world_.clock.now()}};
         std::vector<SlotReply> replies;
         replies.reserve(commands.size());
         for (const SlotCommand& command : commands) {
@@ -57,6 +62,8 @@ public:
         if (!past) {
             return Unexpected{store_unavailable()};
         }
+        // Others may be left of an event of the same name that was forgotten before its history was.
+        std::erase_if(*past, [&slot](const Slot& one) { return one.revision >= slot->revision; });
         return SlotStory{*slot, state_.book.version(slot->config_id).terms.name, std::move(*past)};
     }
 
@@ -121,7 +128,7 @@ public:
         PoolWindows& counts = state_.windows_of(state_.book.pool(config->terms.pool));
         WindowReport report{config->terms.max_per_window, {}};
         for (WindowIndex index = first; index < end; ++index) {
-            report.windows.push_back({grid.start_of(index), counts.held(index)});
+            report.windows.push_back({grid.start_of(index), counts.is_open(index) ? counts.held(index) : 0});
         }
         if (failed()) {
             return Unexpected{store_unavailable()};
@@ -150,7 +157,8 @@ public:
             changes.pools.push_back(*proposal->new_pool);
         }
         if (proposal->recut_pool) {
-            if (auto refused = recut(*proposal->recut_pool, *proposal->new_pool, changes)) {
+            const Recut recut{*proposal->recut_pool, *proposal->new_pool, world_.clock.now(), state_.horizon};
+            if (auto refused = count_anew(recut, *tables_, state_.book, changes)) {
                 return Unexpected{std::move(*refused)};
             }
         }
@@ -235,39 +243,24 @@ private:
         return room;
     }
 
-    // Counts the slots of a pool again, in windows of another size. Refused while some lie in the future.
-    std::optional<SlotError> recut(const Pool& from, const Pool& to, SlotChanges& changes) {
-        const Instant now = world_.clock.now();
-        const WindowGrid old_grid{from.window_size};
-        bool in_use = false;
-        const auto future =
-            tables_->scan_counts(from.id, {old_grid.index_of(now), std::numeric_limits<WindowIndex>::max()},
-                                 [&in_use](WindowIndex, Places) { return !(in_use = true); });
-        if (!future) {
-            return store_unavailable();
+    // Moves the horizon if that is due. False: the store failed.
+    bool forget_old() {
+        if (!retention_) {
+            return true;
         }
-        if (in_use) {
-            return window_size_in_use(from.name, from.window_size);
+        const auto changes = move_horizon(state_.book, state_.horizon, world_.clock.now(), *retention_);
+        if (!changes) {
+            return true;
         }
-        const WindowGrid grid{to.window_size};
-        std::unordered_map<WindowIndex, std::uint64_t> counts;
-        const auto scanned = tables_->scan_slots([&](const Slot& slot) {
-            if (slot.state == SlotState::Assigned &&
-                state_.book.version(slot.config_id).terms.pool == from.name) {
-                counts[grid.index_of(slot.scheduled)] += slot.weight;
-            }
-        });
-        if (!scanned) {
-            return store_unavailable();
+        if (const auto written = tables_->commit(*changes); !written) {
+            fail(written.error());
+            return false;
         }
-        for (const auto& [window, places] : counts) {
-            if (places > std::numeric_limits<Places>::max()) {
-                return recut_overflows();
-            }
-            changes.counts.push_back({to.id, window, static_cast<Places>(places)});
-        }
-        changes.dropped_pools.push_back(from.id);
-        return std::nullopt;
+        state_.horizon = *changes->horizon;
+        state_.windows.clear();
+        world_.log.write(LogLevel::Info, kComponent,
+                         "Forgot the slots before " + format_instant(state_.horizon));
+        return true;
     }
 
     bool commit(CommandGroup& group) {
@@ -349,6 +342,7 @@ private:
             return;
         }
         state_.book = ConfigBook{*loaded};
+        state_.horizon = loaded->horizon;
         book_loaded_ = true;
         healthy_ = true;
     }
@@ -372,6 +366,7 @@ private:
 
     const std::unique_ptr<SlotTables> tables_;
     const Bodies bodies_;
+    const std::optional<Duration> retention_;
     const LedgerWorld world_;
     // Written under mutex_; read without it by available(), where an old value only delays the answer.
     std::atomic<bool> healthy_ = false;

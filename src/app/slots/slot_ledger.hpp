@@ -13,6 +13,8 @@ struct LedgerOptions {
     Duration config_cache_ttl = std::chrono::seconds{5};
     bool strict = false;  // Another body for a known event is refused.
     std::uint64_t seed = 0;
+    // Slots are forgotten this long after their time, and their events are unknown then. Absent: never.
+    std::optional<Duration> retention{};
 };
 
 // What surrounds a ledger. All of it outlives the ledger.

@@ -32,6 +32,12 @@ struct WindowCount {
     Places places;  // 0: the row goes.
 };
 
+// The counts of a pool's windows before `end` go.
+struct CountsBefore {
+    PoolId pool;
+    WindowIndex end;
+};
+
 // Everything that one group of commands changes.
 struct SlotChanges {
     std::vector<Slot> slots;  // Replace what was stored for their events. Ascending by event.
@@ -40,9 +46,13 @@ struct SlotChanges {
     std::vector<ConfigVersion> configs;
     std::vector<Pool> pools;
     std::vector<PoolId> dropped_pools;  // Their counts go.
+    // From then on slots that were scheduled before it, past ones too, are as if they had never been.
+    std::optional<Instant> horizon{};
+    std::vector<CountsBefore> dropped_counts{};
 
     [[nodiscard]] bool empty() const {
-        return slots.empty() && past.empty() && counts.empty() && configs.empty() && pools.empty();
+        return slots.empty() && past.empty() && counts.empty() && configs.empty() && pools.empty() &&
+               !horizon;
     }
 };
 
@@ -70,6 +80,7 @@ struct StoreSpace {
 struct ConfigTables {
     std::vector<ConfigVersion> configs;
     std::vector<Pool> pools;
+    Instant horizon{};  // The last that was stored.
 };
 
 // The tables below a SlotLedger: plain rows, found by key. Knows no rules.

@@ -36,6 +36,7 @@ public:
         for (const auto& [name, pool] : pools_) {
             tables.pools.push_back(pool);
         }
+        tables.horizon = horizon_;
         return tables;
     }
 
@@ -81,18 +82,35 @@ public:
         for (const PoolId pool : changes.dropped_pools) {
             std::erase_if(counts_, [pool](const auto& row) { return row.first.first == pool; });
         }
+        if (changes.horizon) {
+            forget(*changes.horizon);
+        }
+        for (const auto& [pool, end] : changes.dropped_counts) {
+            counts_.erase(counts_.lower_bound({pool, 0}), counts_.lower_bound({pool, end}));
+        }
         return {};
     }
 
     Result<void, StoreError> reopen() override { return {}; }
 
 private:
+    void forget(Instant horizon) {
+        horizon_ = horizon;
+        const auto is_old = [horizon](const Slot& slot) { return slot.scheduled < horizon; };
+        std::erase_if(slots_, [&](const auto& row) { return is_old(row.second); });
+        for (auto& [id, slots] : past_) {
+            std::erase_if(slots, is_old);
+        }
+        std::erase_if(past_, [this](const auto& row) { return !slots_.contains(row.first); });
+    }
+
     std::mutex mutex_;  // Guards everything below.
     std::unordered_map<std::string, Slot> slots_;
     std::unordered_map<std::string, std::vector<Slot>> past_;
     std::map<std::pair<PoolId, WindowIndex>, Places> counts_;
     std::map<ConfigId, ConfigVersion> configs_;
     std::map<PoolName, Pool> pools_;
+    Instant horizon_{};
 };
 
 }  // namespace

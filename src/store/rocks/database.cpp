@@ -22,7 +22,6 @@ namespace sluice::rocks {
 namespace {
 
 constexpr std::size_t kMiB = std::size_t{1} << 20;
-constexpr std::string_view kFormatKey = "format";
 
 rocksdb::ColumnFamilyOptions table_options(const std::shared_ptr<rocksdb::Cache>& cache) {
     rocksdb::BlockBasedTableOptions blocks;
@@ -79,6 +78,14 @@ std::uint64_t memory_size() {
 }
 
 std::uint64_t usual_cache() { return std::clamp<std::uint64_t>(memory_size() / 8, 64 * kMiB, 512 * kMiB); }
+
+// In seconds.
+std::uint64_t rewritten_every(Duration retention) {
+    using std::chrono::seconds;
+    const auto quarter = std::chrono::duration_cast<seconds>(retention / 4);
+    return static_cast<std::uint64_t>(
+        std::clamp<seconds>(quarter, std::chrono::days{1}, std::chrono::days{30}).count());
+}
 
 // The name of a new folder outlives a power loss only when the folder above it is synced.
 rocksdb::Status sync_parent(const RocksPlace& place) {
@@ -147,10 +154,14 @@ Result<std::shared_ptr<Database>, StoreError> Database::open(const RocksPlace& p
     }
     constexpr double kForFilters = 0.9;
     const auto cache = rocksdb::NewLRUCache(place.cache.value_or(usual_cache()), 0, false, kForFilters);
+    std::shared_ptr<Database> database{new Database};
+    auto forgetting = table_options(cache);
+    forgetting.compaction_filter_factory = make_forgetting(database->horizon_);
+    forgetting.periodic_compaction_seconds = place.retention ? rewritten_every(*place.retention) : 0;
     const std::vector<rocksdb::ColumnFamilyDescriptor> tables{
         {rocksdb::kDefaultColumnFamilyName, table_options(cache)},
-        {"slots", table_options(cache)},
-        {"past", table_options(cache)},
+        {"slots", forgetting},
+        {"past", forgetting},
         {"counts", table_options(cache)},
     };
     rocksdb::DB* raw = nullptr;
@@ -159,11 +170,13 @@ Result<std::shared_ptr<Database>, StoreError> Database::open(const RocksPlace& p
     if (!status.ok()) {
         return Unexpected{to_error(("cannot open " + place.path).c_str(), status)};
     }
-    std::shared_ptr<Database> database{new Database};
     database->db_.reset(raw);
     std::copy(handles.begin(), handles.end(), database->handles_.begin());
     if (const auto checked = database->check_format(place); !checked) {
         return Unexpected{checked.error()};
+    }
+    if (const auto read = database->read_horizon(); !read) {
+        return Unexpected{read.error()};
     }
     if (const auto checked = database->check_reach(place, answered); !checked) {
         return Unexpected{checked.error()};
@@ -192,8 +205,7 @@ Result<void, StoreError> Database::write_format(const RocksPlace& place) {
         return Unexpected{to_error("cannot sync the folder above the data", synced)};
     }
     rocksdb::WriteBatch batch;
-    auto written = batch.Put(table(Table::Meta), rocksdb::Slice{kFormatKey.data(), kFormatKey.size()},
-                             ByteWriter{}.number(kFormatVersion).bytes());
+    auto written = batch.Put(table(Table::Meta), kFormatKey, ByteWriter{}.number(kFormatVersion).bytes());
     if (written.ok()) {
         written = write(batch);
     }
@@ -203,8 +215,7 @@ Result<void, StoreError> Database::write_format(const RocksPlace& place) {
 
 Result<void, StoreError> Database::check_format(const RocksPlace& place) {
     std::string stored;
-    const auto found =
-        db_->Get({}, table(Table::Meta), rocksdb::Slice{kFormatKey.data(), kFormatKey.size()}, &stored);
+    const auto found = db_->Get({}, table(Table::Meta), kFormatKey, &stored);
     if (found.IsNotFound()) {
         return write_format(place);
     }
@@ -223,6 +234,21 @@ Result<void, StoreError> Database::check_format(const RocksPlace& place) {
                                          std::to_string(kFormatVersion),
                                      "Use the version of Sluice that wrote the folder, or a newer one."}};
     }
+    return {};
+}
+
+Result<void, StoreError> Database::read_horizon() {
+    std::string stored;
+    const auto found = db_->Get({}, table(Table::Meta), kHorizonKey, &stored);
+    if (found.IsNotFound()) {
+        return {};
+    }
+    const auto horizon = decode_instant(stored);
+    if (!found.ok() || !horizon) {
+        return Unexpected{found.ok() ? StoreError{"the horizon cannot be read"}
+                                     : to_error("cannot read the horizon", found)};
+    }
+    set_horizon(*horizon);
     return {};
 }
 

@@ -3,6 +3,7 @@
 #include <array>
 #include <memory>
 
+#include "store/rocks/forgetting.hpp"
 #include "store/rocks/high_water.hpp"
 #include "store/rocks/rocks_slot_tables.hpp"
 
@@ -15,6 +16,10 @@ class Status;
 }  // namespace rocksdb
 
 namespace sluice::rocks {
+
+// The rows of table Meta that are neither configs nor pools.
+inline constexpr const char* kFormatKey = "format";
+inline constexpr const char* kHorizonKey = "horizon";
 
 // The tables of a slot database, each a column family.
 enum class Table : std::size_t { Meta, Slots, Past, Counts };
@@ -40,6 +45,9 @@ public:
 
     // All or nothing, durable when it returns.
     rocksdb::Status write(rocksdb::WriteBatch& batch);
+    [[nodiscard]] Instant horizon() const { return horizon_->get(); }
+    // REQUIRES: written durably.
+    void set_horizon(Instant horizon) { horizon_->set(horizon); }
     // Sorts all in that stands in the log only. After a write that failed it does nothing: the log keeps it
     // all.
     void empty_log();
@@ -47,11 +55,13 @@ public:
 private:
     Database() = default;
     Result<void, StoreError> check_format(const RocksPlace& place);
+    Result<void, StoreError> read_horizon();
     // Makes a new database Sluice's own.
     Result<void, StoreError> write_format(const RocksPlace& place);
     // Compares with how far it had come when somebody was last answered.
     Result<void, StoreError> check_reach(const RocksPlace& place, std::optional<std::uint64_t> answered);
 
+    std::shared_ptr<Horizon> horizon_ = std::make_shared<Horizon>();
     std::unique_ptr<rocksdb::DB> db_;
     std::array<rocksdb::ColumnFamilyHandle*, kTables> handles_{};
     std::optional<HighWater> high_water_;

@@ -8,6 +8,7 @@
 #include <rocksdb/write_batch.h>
 #include <sys/statvfs.h>
 
+#include "base/bytes.hpp"
 #include "store/rocks/database.hpp"
 #include "store/rocks/slot_codec.hpp"
 
@@ -80,6 +81,9 @@ public:
             if (!result[i]) {
                 return Unexpected{damaged("slots")};
             }
+            if (result[i]->scheduled < database->horizon()) {
+                result[i].reset();
+            }
         }
         return result;
     }
@@ -87,6 +91,7 @@ public:
     Result<std::vector<Slot>, StoreError> past(const EventId& event_id) override {
         std::vector<Slot> result;
         const std::string prefix = rocks::past_prefix(event_id);
+        const Instant horizon = this->horizon();
         bool readable = true;
         const auto scanned =
             scan(Table::Past, prefix, [&](const rocksdb::Slice& key, const rocksdb::Slice& value) {
@@ -95,7 +100,7 @@ public:
                 }
                 auto slot = rocks::decode_slot(event_id.text(), view(value));
                 readable = slot.has_value();
-                if (readable) {
+                if (readable && slot->scheduled >= horizon) {
                     result.push_back(std::move(*slot));
                 }
                 return readable;
@@ -130,6 +135,7 @@ public:
         if (!scanned) {
             return Unexpected{scanned.error()};
         }
+        tables.horizon = horizon();
         return readable ? Result<ConfigTables, StoreError>{std::move(tables)}
                         : Unexpected{damaged("configs")};
     }
@@ -152,11 +158,12 @@ public:
 
     Result<void, StoreError> scan_slots(const std::function<void(const Slot&)>& sink) override {
         bool readable = true;
+        const Instant horizon = this->horizon();
         const auto scanned =
             scan(Table::Slots, {}, [&](const rocksdb::Slice& key, const rocksdb::Slice& value) {
                 const auto slot = rocks::decode_slot(view(key), view(value));
                 readable = slot.has_value();
-                if (readable) {
+                if (readable && slot->scheduled >= horizon) {
                     sink(*slot);
                 }
                 return readable;
@@ -174,6 +181,9 @@ public:
             return Unexpected{to_error("cannot build a write", built)};
         }
         const auto written = database->write(batch);
+        if (written.ok() && changes.horizon) {
+            database->set_horizon(*changes.horizon);
+        }
         return written.ok() ? Result<void, StoreError>{} : Unexpected{to_error("cannot write", written)};
     }
 
@@ -219,6 +229,11 @@ private:
     std::shared_ptr<Database> current() const {
         const std::lock_guard lock{mutex_};
         return database_;
+    }
+
+    [[nodiscard]] Instant horizon() const {
+        const auto database = current();
+        return database ? database->horizon() : Instant{};
     }
 
     // Rows from `from` on, until `row` says false.
@@ -269,12 +284,21 @@ private:
                 status = batch.Delete(database.table(Table::Counts), key);
             }
         }
-        for (const PoolId pool : changes.dropped_pools) {
-            const auto next = PoolId{static_cast<std::uint32_t>(pool) + 1};
+        const auto drop_counts = [&](PoolId pool, const std::string& end) {
             if (status.ok()) {
-                status = batch.DeleteRange(database.table(Table::Counts), rocks::count_key(pool, 0),
-                                           rocks::count_key(next, 0));
+                status = batch.DeleteRange(database.table(Table::Counts), rocks::count_key(pool, 0), end);
             }
+        };
+        for (const PoolId pool : changes.dropped_pools) {
+            drop_counts(pool, rocks::count_key(PoolId{static_cast<std::uint32_t>(pool) + 1}, 0));
+        }
+        for (const auto& [pool, end] : changes.dropped_counts) {
+            drop_counts(pool, rocks::count_key(pool, end));
+        }
+        if (changes.horizon) {
+            put(Table::Meta, rocks::kHorizonKey, rocks::encode_instant(*changes.horizon));
+            // A Sluice that knows no horizon would bring back what is forgotten.
+            put(Table::Meta, rocks::kFormatKey, ByteWriter{}.number(rocks::kFormatVersion).bytes());
         }
         return status;
     }

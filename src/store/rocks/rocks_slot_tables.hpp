@@ -24,6 +24,9 @@ struct RocksPlace {
     WhenLost when_lost = WhenLost::Refuse;
     // Bytes of filters and indexes that are kept in memory. Absent: an eighth of the memory, 64 to 512 MiB.
     std::optional<std::uint64_t> cache{};
+    // How long slots are kept. Files are sorted anew at least four times in that time, so that what is
+    // forgotten leaves the disk. Absent: only when they are sorted anyway.
+    std::optional<Duration> retention{};
 };
 
 // Slots in a RocksDB folder of their own, made if it is missing. One process at a time may hold the folder.

@@ -53,6 +53,26 @@ std::optional<Slot> decode_slot(std::string_view event_id, std::string_view byte
     return reader.consumed() && known_state ? std::optional{std::move(slot)} : std::nullopt;
 }
 
+std::optional<Instant> scheduled_of(std::string_view bytes) {
+    constexpr std::size_t kSize = 53;
+    if (bytes.size() != kSize) {
+        return std::nullopt;
+    }
+    ByteReader reader{bytes};
+    reader.number<std::uint32_t>();
+    reader.number<std::uint64_t>();
+    reader.number<std::uint64_t>();
+    return to_instant(reader.number<std::uint64_t>());
+}
+
+std::string encode_instant(Instant instant) { return ByteWriter{}.number(to_number(instant)).bytes(); }
+
+std::optional<Instant> decode_instant(std::string_view bytes) {
+    ByteReader reader{bytes};
+    const Instant instant = to_instant(reader.number<std::uint64_t>());
+    return reader.consumed() ? std::optional{instant} : std::nullopt;
+}
+
 std::string past_prefix(const EventId& event_id) { return event_id.text() + '\0'; }
 
 std::string past_key(const EventId& event_id, std::uint32_t revision) {

@@ -9,10 +9,16 @@
 namespace sluice::rocks {
 
 // How rows look on disk. Changing any of this changes kFormatVersion.
-inline constexpr std::uint32_t kFormatVersion = 1;
+inline constexpr std::uint32_t kFormatVersion = 2;  // Version 1 had no horizon; the rest is the same.
 
 std::string encode_slot(const Slot& slot);
 std::optional<Slot> decode_slot(std::string_view event_id, std::string_view bytes);
+
+// Of an encoded slot, without the rest. Nothing when it is none.
+std::optional<Instant> scheduled_of(std::string_view bytes);
+
+std::string encode_instant(Instant instant);
+std::optional<Instant> decode_instant(std::string_view bytes);
 
 // Past slots stand under their event and revision, so that they sort by both: event ids hold no zero byte.
 std::string past_key(const EventId& event_id, std::uint32_t revision);
