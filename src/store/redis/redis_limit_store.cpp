@@ -226,7 +226,7 @@ private:
     Result<Reply, LimitFault> ask_shelf(const std::vector<std::string>& arguments) {
         static constexpr const char* kShelf = "rate_limiter:{plans}";
         return guarded([&]() -> Result<Reply, LimitFault> {
-            std::vector<std::string> words{"EVALSHA", script_.sha(), "1", kShelf};
+            std::vector<std::string> words{"EVALSHA", around_.script->sha(), "1", kShelf};
             words.insert(words.end(), arguments.begin(), arguments.end());
             if (clock_ != nullptr) {
                 words.push_back(std::to_string(microseconds_of(clock_->now())));
