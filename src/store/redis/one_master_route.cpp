@@ -1,3 +1,4 @@
+#include <atomic>
 #include <condition_variable>
 #include <mutex>
 #include <thread>
@@ -41,6 +42,15 @@ OpenedRoutes opened(std::unique_ptr<Route> route) {
     return std::unique_ptr<Routes>{std::move(route)};
 }
 
+// "Redis master 'main' of the sentinels 10.0.0.1:26379 10.0.0.2:26379"
+std::string name_of(const RedisAddress& address) {
+    std::string name = "Redis master '" + address.master + "' of the sentinels";
+    for (const Endpoint& sentinel : address.nodes) {
+        name += " " + text_of(sentinel);
+    }
+    return name;
+}
+
 // Looks again and again whom the sentinels call master. One that was replaced may live on for seconds and
 // answer; what is charged there is lost.
 class SentinelRoute final : public Routes {
@@ -49,9 +59,10 @@ public:
         : sentinels_{address, greeting},
           greeting_{greeting},
           trial_{wishes.trial},
-          route_{[this] { return open(); }, wishes, "Redis master '" + address.master + "'"} {}
+          route_{[this] { return open(); }, wishes, name_of(address)} {}
 
     Result<void, std::string> open_first() {
+        pool_.store(route_.to(0).get(), std::memory_order_relaxed);
         auto first = route_.open_first();
         if (first) {
             thread_ = std::jthread{[this](const std::stop_token& stop) { watch(stop); }};
@@ -75,7 +86,8 @@ private:
         if (!master) {
             return Failed{master.error()};
         }
-        route_.to(0)->keep_only(*master);
+        // By its address: the pool's own threads come here until it is gone.
+        pool_.load(std::memory_order_relaxed)->keep_only(*master);
         return tried(greet(*master, greeting_, Wanted::Master), trial_, 0);
     }
 
@@ -95,6 +107,7 @@ private:
     Sentinels sentinels_;
     const Greeting greeting_;
     const Trial trial_;
+    std::atomic<ConnectionPool*> pool_ = nullptr;  // The route's. Set before anything is opened.
     OneMasterRoute route_;
     std::jthread thread_;
 };

@@ -15,7 +15,7 @@ using Clock = std::chrono::steady_clock;
 // A slot that moves may take a few turns. Mostly the time-out comes first.
 constexpr int kRoundsMax = 64;
 // Once is enough, unless somebody makes the server forget it again in the same moment.
-constexpr int kLoadsMax = 4;
+constexpr int kLoadsMax = 16;
 constexpr std::chrono::milliseconds kPause{2};
 constexpr std::chrono::milliseconds kPauseMost{20};
 
@@ -44,6 +44,9 @@ struct Parcel {
             drop_connection();
         }
     }
+
+    // The pool's server may be whatever is the master.
+    [[nodiscard]] std::string speaker() const { return "Redis at " + text_of(connection->endpoint()); }
 
     void note(const Reply& reply) {
         if (refuses_work(reply)) {
@@ -163,7 +166,7 @@ private:
         if (parcel.answered) {
             parcel.pool->watch().answered();
         } else {
-            parcel.pool->watch().failed(parcel.pool->server() + " says " + parcel.refusal);
+            parcel.pool->watch().failed(parcel.speaker() + " says " + parcel.refusal);
         }
         if (demoted_) {
             demoted_ = false;
@@ -210,7 +213,7 @@ private:
     }
 
     void lose_silent(Parcel& parcel) {
-        parcel.pool->watch().failed(parcel.pool->server() + " " + parcel.connection->trouble());
+        parcel.pool->watch().failed(parcel.speaker() + " " + parcel.connection->trouble());
         lose(parcel);
     }
 
