@@ -28,8 +28,10 @@ rocksdb::ColumnFamilyOptions table_options(const std::shared_ptr<rocksdb::Cache>
     blocks.block_cache = cache;
     // Filters answer "this event is new" without touching the disk, which is what nearly every request asks.
     // With the usual 10 bits a key, one wrong answer in a hundred costs as much as all the right ones.
-    // Files that live long have ribbon filters: they take a third less memory.
-    blocks.filter_policy.reset(rocksdb::NewRibbonFilterPolicy(14, 1));
+    // Levels that hold tens of millions have ribbon filters: they take a third less memory, and take longer
+    // to make, so files that are soon sorted again do without.
+    constexpr int kFirstRibbonLevel = 3;
+    blocks.filter_policy.reset(rocksdb::NewRibbonFilterPolicy(14, kFirstRibbonLevel));
     blocks.optimize_filters_for_memory = true;
     blocks.block_size = 16 * 1024;  // The index of the usual 4 KiB would take as much memory as the filters.
     // In small parts: when the filters outgrow the cache, a look-up reads one part, and not the megabytes of
