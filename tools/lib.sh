@@ -12,7 +12,7 @@ declare -rA package_groups=(
              libhiredis-dev"
     [test]="libgtest-dev libgmock-dev librapidcheck-dev libbenchmark-dev curl strace pkg-config
             postgresql-15 postgresql-server-dev-15 redis-server redis-sentinel openssl python3-venv iproute2
-            pgbouncer libfaketime"
+            pgbouncer libfaketime e2fsprogs"
     [check]="clang-format clang-tidy shellcheck"
     [bench]="libbenchmark-dev wrk postgresql-15"
     [postgres]="postgresql-15"
