@@ -131,7 +131,7 @@ Result<ConnectWords, Failure> connect_words(const ConnectSettings& settings) {
 std::string session_script(const ConnectSettings& settings) {
     std::string script;
     for (const auto& [name, value] : session_words(settings)) {
-        script += "select set_config('" + name + "', '" + value + "', false);";
+        script.append("select set_config('").append(name).append("', '").append(value).append("', false);");
     }
     return script;
 }

@@ -167,7 +167,7 @@ Result<std::unique_ptr<Connection>, Failure> Connection::open(const ConnectSetti
         const PGconn* reached = (*dialled)->session_->wire.connection();
         const std::string host = PQhost(reached);
         const std::string port = PQport(reached);
-        const auto greeted = (*dialled)->greet(settings, *words, host + ":" + port);
+        const auto greeted = (*dialled)->greet(settings, *words, std::string{host}.append(":").append(port));
         if (greeted) {
             (*dialled)->end_abandoned();
             return dialled;
