@@ -274,7 +274,7 @@ Result<void, StoreError> Database::check_reach(const RocksPlace& place,
 rocksdb::Status Database::write(rocksdb::WriteBatch& batch) {
     rocksdb::WriteOptions durable;
     durable.sync = true;
-    const auto written = db_->Write(durable, &batch);
+    auto written = db_->Write(durable, &batch);
     failed_ = failed_ || !written.ok();
     if (written.ok() && high_water_) {
         high_water_->write(db_->GetLatestSequenceNumber());

@@ -14,6 +14,7 @@ class Forgetting final : public rocksdb::CompactionFilter {
 public:
     explicit Forgetting(Instant horizon) : horizon_{horizon} {}
     const char* Name() const override { return "sluice.Forgetting"; }
+    // NOLINTNEXTLINE(readability-function-size): the parameters are RocksDB's.
     bool Filter(int /*level*/, const rocksdb::Slice& /*key*/, const rocksdb::Slice& value,
                 std::string* /*changed*/, bool* /*is_changed*/) const override {
         const auto scheduled = scheduled_of({value.data(), value.size()});

@@ -82,7 +82,7 @@ public:
             if (!status.ok() || block.empty()) {
                 break;
             }
-            if (const auto read = read_block({block.data(), block.size()}, offset); !read) {
+            if (auto read = read_block({block.data(), block.size()}, offset); !read) {
                 return read;
             }
         }
@@ -101,7 +101,7 @@ private:
         while (place + kHeader <= block.size()) {
             const auto piece = piece_at(block, place);
             if (piece) {
-                if (const auto taken = take(*piece, offset + place); !taken) {
+                if (auto taken = take(*piece, offset + place); !taken) {
                     return taken;
                 }
                 place += kHeader + piece->bytes.size();
@@ -191,7 +191,7 @@ Result<Logs, StoreError> list_logs(rocksdb::Env& env, const std::string& folder)
     Logs logs;
     for (const std::string& name : names) {
         if (name.ends_with(".log") && name.find_first_not_of("0123456789") == name.size() - 4) {
-            logs.emplace(std::stoull(name), folder + "/" + name);
+            logs.emplace(std::stoull(name), std::string{folder}.append("/").append(name));
         }
     }
     return logs;
