@@ -28,7 +28,7 @@ public:
     // The repository decides the key by this plan from now on.
     void heed(std::string_view key, const RatePlan& instead, const RateLimitOverrideEnd& until);
     // Gives back a lease of answer(). False: it is none, or not held any more.
-    bool release(std::string_view key, const RatePlan& plan, std::uint64_t lease) {
+    bool release(std::string_view key, const RatePlan& plan, std::uint64_t lease) const {
         const auto released = local_.store->release(key, plan.booked().plan, LeaseId{lease});
         return released && *released;
     }

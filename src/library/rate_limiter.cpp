@@ -103,11 +103,12 @@ public:
             return Unexpected{
                 RateLimitError{RateLimitErrorKind::Invalid, "The override of " + replacement.error() + "."}};
         }
-        auto put = answer_of([&] { return repository_.put_override(key, *replacement, instead.until); });
+        const auto put =
+            answer_of([&] { return repository_.put_override(key, *replacement, instead.until); });
         if (put) {
             fallback_.heed(key, *replacement, instead.until);
         }
-        return told(std::move(put));
+        return told(put);
     }
 
 private:
