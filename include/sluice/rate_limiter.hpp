@@ -106,11 +106,10 @@ enum class MissingPlan : std::uint8_t {
 };
 
 // Asks the repository by the caller's thread, for as long as the repository takes: it keeps no deadline;
-// open_limiter() does. When the repository is Unavailable or Full, or throws, the
-// plans answer: `closed` denies, `open` allows for five minutes and a million tokens of each plan in one outage,
-// `local` lets this limiter decide alone. A key that is Contended is denied by all but plans in shadow mode.
-// Throws std::bad_alloc if the memory for that cannot be had.
-// Both must outlive the limiter.
+// open_limiter() does. When the repository is Unavailable or Full, or throws, the plans answer: `closed`
+// denies, `open` allows for five minutes and a million tokens of each plan in one outage, `local` lets this
+// limiter decide alone. A key that is Contended is denied by all but plans in shadow mode. Throws
+// std::bad_alloc if the memory for that cannot be had. Both must outlive the limiter.
 std::unique_ptr<RateLimiter> make_rate_limiter(const PlanRegistry& plans, RateLimiterRepository& repository,
                                                MissingPlan missing = MissingPlan::Deny);
 

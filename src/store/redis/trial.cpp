@@ -28,7 +28,7 @@ std::string trial_commands(const Script& script, const MomentClock* clock, const
     for (const char* const operation : {"take", "reset"}) {
         Words words{"EVALSHA", script.sha(), "1", key, operation, "b", "1", "1", "3600000000", "1"};
         if (clock != nullptr) {
-            words.push_back(std::to_string(microseconds_of(clock->now())));
+            words.emplace_back("0");  // Any time will do; the clock is for checks, one look each.
         }
         append_command(bytes, words);
     }
