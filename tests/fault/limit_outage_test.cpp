@@ -103,8 +103,9 @@ TEST_F(LimitOutage, OfOneMasterOfAClusterLeavesTheKeysOfTheOthersExact) {
     others.await_more(50);
 
     EXPECT_EQ(others.allowed(), 0) << "of " << others.denied();
-    EXPECT_THAT(node.log(), HasSubstr("Redis at " + text_of(nodes[1])));
-    EXPECT_THAT(node.log(), testing::Not(HasSubstr("Redis at " + text_of(nodes[0]))));
+    // The line of the start names all of them.
+    EXPECT_THAT(node.log(), HasSubstr("LimitService - Redis at " + text_of(nodes[1])));
+    EXPECT_THAT(node.log(), testing::Not(HasSubstr("LimitService - Redis at " + text_of(nodes[0]))));
 }
 
 // A stall of less than two deadlines, as 80 ms are where the deadline is 50 ms.

@@ -104,10 +104,11 @@ void ConnectionPool::tend(const std::stop_token& stop) {
 
 std::optional<std::string> ConnectionPool::open_one() {
     auto opened = opener_();
-    if (!opened) {
-        return opened.error();
-    }
     const std::lock_guard lock{mutex_};
+    trouble_ = opened ? "" : opened.error();
+    if (!opened) {
+        return trouble_;
+    }
     if (!fits(**opened)) {
         return server_ + " was replaced";
     }
@@ -118,6 +119,11 @@ std::optional<std::string> ConnectionPool::open_one() {
         freed_.notify_one();
     }
     return std::nullopt;
+}
+
+std::string ConnectionPool::why_none_is_free() const {
+    const std::lock_guard lock{mutex_};
+    return trouble_.empty() ? server_ + " does not answer in time: no connection became free" : trouble_;
 }
 
 void ConnectionPool::wake_all() {

@@ -36,6 +36,9 @@ public:
 
     // Null: none became free in time, or the server is down.
     std::unique_ptr<Connection> take(Deadline deadline);
+    // Why take() gave none, as ServerObserver wants it: what the server last said to one who wanted in, if it
+    // did.
+    [[nodiscard]] std::string why_none_is_free() const;
     // Takes back what take() gave; null, or one that is over, is a lost connection.
     void give_back(std::unique_ptr<Connection> connection);
     // Closes those that nobody uses: they lead to the wrong server.
@@ -68,6 +71,7 @@ private:
     std::size_t open_ = 0;                           // Idle and in use.
     std::size_t waiting_ = 0;
     bool was_open_ = false;
+    std::string trouble_;             // Of the last attempt to open one; empty: there was none.
     std::optional<Endpoint> only_{};  // Nothing: any server will do.
     ServerWatch watch_;               // Has a thread that uses all above, like the next.
     std::jthread thread_;

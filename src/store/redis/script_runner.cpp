@@ -100,7 +100,7 @@ public:
         for (auto& [address, parcel] : parcels_) {
             parcel.connection = parcel.pool->take(deadline_);
             if (!parcel.connection) {
-                parcel.pool->watch().failed(parcel.pool->server() + " gives no connection in time");
+                parcel.pool->watch().failed(parcel.pool->why_none_is_free());
                 routes_.missed();
             }
         }
