@@ -170,6 +170,8 @@ TEST_F(LimitOutage, OfRedisIsToldWithinASecondAndEndsByItself) {
 
     EXPECT_LT(told.down, 1s);
     EXPECT_LT(told.up, 1s);
+    await(
+        [&] { return node.log().find("answers again") != std::string::npos; });  // Lines are written behind.
     EXPECT_THAT(node.log(), HasSubstr("WARN  LimitService - " + name + " does not answer in time"));
     EXPECT_THAT(node.log(), HasSubstr("INFO  LimitService - " + name + " answers again"));
     redis.kill();
@@ -223,6 +225,8 @@ TEST_F(LimitOutage, OfPostgresIsToldAndEndsByItself) {
         await([&] { return node.shows("sluice_limit_servers_down 1"); });
     }
     await([&] { return node.is_ready() && node.shows("sluice_limit_servers_down 0"); });
+    await(
+        [&] { return node.log().find("answers again") != std::string::npos; });  // Lines are written behind.
 
     EXPECT_THAT(node.log(), testing::ContainsRegex("WARN  LimitService - PostgreSQL at 127.0.0.1:[0-9]+ "));
     EXPECT_THAT(node.log(), testing::ContainsRegex("INFO  LimitService - PostgreSQL at 127.0.0.1:[0-9]+ "
