@@ -34,6 +34,37 @@ void add_process(Families& families) {
     families.push_back({"sluice_build_info", "Which Sluice this is.", MetricType::Gauge, {build}});
 }
 
+void add_postgres(Families& families, const OutsideFigures& outside) {
+    add_gauge(families, {"sluice_postgres_connections_in_use", "Connections that somebody uses."},
+              static_cast<double>(outside.pool->in_use));
+    add_gauge(families, {"sluice_postgres_connections_idle", "Open connections that nobody uses."},
+              static_cast<double>(outside.pool->idle));
+    add_gauge(families, {"sluice_postgres_callers_waiting", "Callers that wait for a connection."},
+              static_cast<double>(outside.pool->waiting));
+    add_gauge(families, {"sluice_postgres_timeline", "The newest timeline of the server that was seen."},
+              static_cast<double>(outside.server.timeline));
+    add_gauge(families, {"sluice_postgres_writable", "1: a small write has succeeded lately."},
+              outside.health.writable ? 1 : 0);
+    add_gauge(families,
+              {"sluice_postgres_clock_difference_seconds", "How far this clock is ahead of the server's."},
+              std::chrono::duration<double>(outside.health.clock_difference).count());
+    add_counter(families,
+                {"sluice_postgres_strays_refused_total", "Connections to an old primary, not used."},
+                static_cast<double>(outside.server.strays_refused));
+    add_counter(families,
+                {"sluice_postgres_sessions_ended_total", "Sessions left on the server, ended later."},
+                static_cast<double>(outside.server.sessions_ended));
+}
+
+void add_space(Families& families, const StoreSpace& space) {
+    add_gauge(families, {"sluice_store_free_bytes", "Free space on the disk of the embedded store."},
+              static_cast<double>(space.free));
+    add_gauge(families, {"sluice_store_reserve_bytes", "Free space below which no new slot is taken."},
+              static_cast<double>(space.reserve));
+    add_gauge(families, {"sluice_store_full", "1 while new slots are refused for want of space."},
+              space.room() == StoreRoom::Enough ? 0 : 1);
+}
+
 }  // namespace
 
 void PrometheusMetrics::assigned(std::chrono::nanoseconds duration, std::int64_t depth) {
@@ -80,36 +111,12 @@ std::string PrometheusMetrics::text(const OutsideFigures& outside) const {
     add_gauge(families, {"sluice_http_connections", "Open HTTP connections."},
               static_cast<double>(outside.http_connections));
     if (outside.pool) {
-        add_gauge(families, {"sluice_postgres_connections_in_use", "Connections that somebody uses."},
-                  static_cast<double>(outside.pool->in_use));
-        add_gauge(families, {"sluice_postgres_connections_idle", "Open connections that nobody uses."},
-                  static_cast<double>(outside.pool->idle));
-        add_gauge(families, {"sluice_postgres_callers_waiting", "Callers that wait for a connection."},
-                  static_cast<double>(outside.pool->waiting));
+        add_postgres(families, outside);
         add_histogram(families, {"sluice_postgres_wait_seconds", "How long callers waited for a connection."},
                       pool_waits_, kNanosecond);
-        add_gauge(families, {"sluice_postgres_timeline", "The newest timeline of the server that was seen."},
-                  static_cast<double>(outside.server.timeline));
-        add_gauge(families, {"sluice_postgres_writable", "1: a small write has succeeded lately."},
-                  outside.health.writable ? 1 : 0);
-        add_gauge(
-            families,
-            {"sluice_postgres_clock_difference_seconds", "How far this clock is ahead of the server's."},
-            std::chrono::duration<double>(outside.health.clock_difference).count());
-        add_counter(families,
-                    {"sluice_postgres_strays_refused_total", "Connections to an old primary, not used."},
-                    static_cast<double>(outside.server.strays_refused));
-        add_counter(families,
-                    {"sluice_postgres_sessions_ended_total", "Sessions left on the server, ended later."},
-                    static_cast<double>(outside.server.sessions_ended));
     }
     if (outside.store_space) {
-        add_gauge(families, {"sluice_store_free_bytes", "Free space on the disk of the embedded store."},
-                  static_cast<double>(outside.store_space->free));
-        add_gauge(families, {"sluice_store_reserve_bytes", "Free space below which no new slot is taken."},
-                  static_cast<double>(outside.store_space->reserve));
-        add_gauge(families, {"sluice_store_full", "1 while new slots are refused for want of space."},
-                  outside.store_space->room() == StoreRoom::Enough ? 0 : 1);
+        add_space(families, *outside.store_space);
     }
     if (outside.plans) {
         limits_.collect(families, *outside.plans, outside.limit_keys);

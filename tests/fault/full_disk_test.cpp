@@ -20,8 +20,8 @@ using testing::Not;
 
 constexpr std::string_view kConfig = R"({"configName":"default","maxPerWindow":100000,"windowSize":"PT4S"})";
 constexpr std::size_t kDisk = 192;  // MiB.
-// Of that; the default. Less than two write buffers of 32 MiB would not do: they are sorted in while their log
-// is still there.
+// Of that; the default. Less than two write buffers of 32 MiB would not do: these are sorted in while their
+// log is still there.
 const std::string kReserve = "64MiB";
 
 std::string body_of(const std::string& id) {
@@ -169,7 +169,7 @@ INSTANTIATE_TEST_SUITE_P(OnEach, FullDisk, testing::Values(DiskKind::Tmpfs, Disk
 class FailingWrites : public testing::TestWithParam<int> {};
 
 TEST_P(FailingWrites, EndNeitherTheServerByASignalNorWhatItAnswered) {
-    const int kCalls = 24;
+    constexpr int kCalls = 24;
     for (int nth = 1; nth <= kCalls && !HasFailure(); ++nth) {
         SCOPED_TRACE("call " + std::to_string(nth) + " fails");
         const TempFolder folder;

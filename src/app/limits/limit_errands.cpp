@@ -16,7 +16,7 @@ void LimitService::submit(const ErrandPtr& errand) {
         return;
     }
     const auto due = deadlines_->add(errand);
-    const auto completion = [this, errand](Result<Outcomes, Refusal> ran) {
+    const auto completion = [errand](Result<Outcomes, Refusal> ran) {
         if (errand->claim()) {
             conclude(*errand, ran ? StoreReply{*std::move(ran)} : StoreReply{Unexpected{StoreFailure::Late}});
         }

@@ -87,8 +87,7 @@ KeyTurns::Keys LimitBatch::charged_keys(std::optional<std::size_t> check) const 
         }
     }
     std::ranges::sort(keys);
-    const auto twice = std::ranges::unique(keys);
-    keys.erase(twice.begin(), twice.end());
+    keys.erase(std::unique(keys.begin(), keys.end()), keys.end());
     return keys;
 }
 

@@ -41,7 +41,7 @@ public:
 // Connects and sees to the schema. What is wrong is said in one sentence, and nothing was created. `log` and
 // `metrics` must outlive the store.
 Result<std::unique_ptr<PostgresLimitStore>, std::string> open_postgres_limit_store(
-    const postgres::PoolSettings& settings, const PostgresLimitOptions& options, Log& log,
+    const postgres::PoolSettings& given, const PostgresLimitOptions& options, Log& log,
     postgres::PoolMetrics& metrics);
 
 }  // namespace sluice

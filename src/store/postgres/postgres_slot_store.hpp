@@ -34,7 +34,7 @@ public:
 
 // Connects and sees to the schema. What is wrong is said in one sentence, and nothing was created.
 Result<std::unique_ptr<PostgresSlotStore>, std::string> open_postgres_slot_store(
-    const postgres::PoolSettings& settings, const PostgresSlotOptions& options, LedgerWorld world,
+    const postgres::PoolSettings& given, const PostgresSlotOptions& options, LedgerWorld world,
     postgres::PoolMetrics& pool_metrics);
 
 // What a look at a schema found.
