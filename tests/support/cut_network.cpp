@@ -29,7 +29,8 @@ std::string shell(const std::string& command) {
 }
 
 CutNetwork::CutNetwork() : name_{"sluice-" + std::to_string(::getpid())} {
-    // Links are made inside: this machine's own network is not touched.
+    // Links are made inside: this machine's own network is not touched. Entered by nsenter: `ip netns exec`
+    // also wants a new view of the mounts, which there is not in every container.
     shell("set -e; for one in node router server; do ip netns add " + name_ + "-$one;" + " ip -n " + name_ +
           "-$one link set lo up; done;" + " in_router='ip -n " + name_ + "-router';" +
           " $in_router link add to-node type veth peer name eth0 netns " + name_ + "-node;" +
@@ -39,8 +40,8 @@ CutNetwork::CutNetwork() : name_{"sluice-" + std::to_string(::getpid())} {
           "-node addr add 10.213.1.2/24 dev eth0;" + " ip -n " + name_ +
           "-server addr add 10.213.2.2/24 dev eth0;" + " for one in node server; do ip -n " + name_ +
           "-$one link set eth0 up; done;" + " ip -n " + name_ + "-node route add default via 10.213.1.1;" +
-          " ip -n " + name_ + "-server route add default via 10.213.2.1;" + " ip netns exec " + name_ +
-          "-router sh -c 'echo 1 >/proc/sys/net/ipv4/ip_forward'");
+          " ip -n " + name_ + "-server route add default via 10.213.2.1;" + " nsenter --net=/run/netns/" +
+          name_ + "-router sh -c 'echo 1 >/proc/sys/net/ipv4/ip_forward'");
 }
 
 CutNetwork::~CutNetwork() {

@@ -15,7 +15,7 @@ public:
     CutNetwork& operator=(const CutNetwork&) = delete;
 
     // Put before a command, it runs there.
-    [[nodiscard]] std::string at_server() const { return "ip netns exec " + name_ + "-server "; }
+    [[nodiscard]] std::string at_server() const { return "nsenter --net=/run/netns/" + name_ + "-server "; }
     [[nodiscard]] std::string server_address() const { return "10.213.2.2"; }
 
     // Runs it at the node. Threads and processes that it starts stay there.
