@@ -106,6 +106,7 @@ HTTP/1.1 401 Unauthorized'
 # ask_the_server PROGRAM: runs it for five requests.
 ask_the_server() {
     local port='' deadline=$((SECONDS + 60))
+    : >"$work/port" # Read before the program has begun to write it.
     "$1" 5 >"$work/port" &
     server=$!
     trap 'kill "$server" 2>/dev/null || true' EXIT  # Of the subshell that says() runs this in.
