@@ -15,7 +15,7 @@ public:
     CutNetwork& operator=(const CutNetwork&) = delete;
 
     // Put before a command, it runs there.
-    [[nodiscard]] std::string at_server() const { return "nsenter --net=/run/netns/" + name_ + "-server "; }
+    [[nodiscard]] std::string at_server() const { return at("server"); }
     [[nodiscard]] std::string server_address() const { return "10.213.2.2"; }
 
     // Runs it at the node. Threads and processes that it starts stay there.
@@ -28,6 +28,12 @@ public:
     void move_node();
 
 private:
+    // By nsenter: `ip -n` and `ip netns exec` also want a new view of the mounts, which is refused where / is
+    // no mount point.
+    [[nodiscard]] std::string at(const std::string& one) const {
+        return "nsenter --net=/run/netns/" + name_ + "-" + one + " ";
+    }
+
     const std::string name_;
     int node_ = 2;  // The last part of the node's address.
 };
