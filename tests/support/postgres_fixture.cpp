@@ -242,7 +242,7 @@ OwnServer::~OwnServer() {
 
 std::string OwnServer::move_to_small_disk() {
     kill();
-    const std::string data = folder_ + "/data";
+    std::string data = folder_ + "/data";
     shell("cp -a " + data + " " + data + ".copy && mount -t tmpfs -o size=160m sluice-test " + data +
           " && cp -a " + data + ".copy/. " + data + " && chown postgres: " + data + " && chmod 700 " + data +
           " && rm -r " + data + ".copy");
