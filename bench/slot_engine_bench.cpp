@@ -199,7 +199,7 @@ public:
             const auto before = static_cast<std::size_t>(window - origin) * kCap;
             const auto places = static_cast<Places>(std::min<std::size_t>(written_ - before, kCap));
             rows.push_back(
-                {rocks::Table::Counts, rocks::count_key(PoolId{1}, window), rocks::encode_places(places)});
+                {rocks::Table::Counts, rocks::count_key(PoolId{1}, window), rocks::encode_content({places})});
         }
         return rows;
     }

@@ -43,6 +43,8 @@ std::string config_body(const Invocation& invocation) {
     add_text(body, invocation, "window-size", "windowSize");
     add_text(body, invocation, "pool", "pool");
     add_number(body, invocation, "max-lookahead", "maxLookahead");
+    add_text(body, invocation, "spread", "spread");
+    add_text(body, invocation, "past", "past");
     return body.done();
 }
 

@@ -23,6 +23,8 @@ _sluice() {
         --window-size) COMPREPLY=(); return ;;
         --pool) COMPREPLY=(); return ;;
         --max-lookahead) COMPREPLY=(); return ;;
+        --spread) mapfile -t COMPREPLY < <(compgen -W 'random stratified' -- "$current"); return ;;
+        --past) mapfile -t COMPREPLY < <(compgen -W 'asSent now' -- "$current"); return ;;
         --plan) COMPREPLY=(); return ;;
         --tokens) COMPREPLY=(); return ;;
         --capacity) COMPREPLY=(); return ;;
@@ -68,7 +70,7 @@ _sluice() {
         'windows') words='--config-name --from --for --server --output --help' ;;
         'config list') words='--token-file --server --output --help' ;;
         'config get') words='--token-file --server --output --help' ;;
-        'config set') words='--max-per-window --window-size --pool --max-lookahead --token-file --server --output --help' ;;
+        'config set') words='--max-per-window --window-size --pool --max-lookahead --spread --past --token-file --server --output --help' ;;
         'config history') words='--token-file --server --output --help' ;;
         'check') words='--plan --tokens --server --output --help' ;;
         'key show') words='--plan --token-file --server --output --help' ;;

@@ -84,6 +84,8 @@ complete -c sluice -n '__fish_seen_subcommand_from config; and __fish_seen_subco
 complete -c sluice -n '__fish_seen_subcommand_from config; and __fish_seen_subcommand_from set' -l window-size -x -d 'Length of a window, as 4s or PT4S'
 complete -c sluice -n '__fish_seen_subcommand_from config; and __fish_seen_subcommand_from set' -l pool -x -d 'Pool to count in; the config\'s own when missing'
 complete -c sluice -n '__fish_seen_subcommand_from config; and __fish_seen_subcommand_from set' -l max-lookahead -x -d 'Windows to search from the requested one'
+complete -c sluice -n '__fish_seen_subcommand_from config; and __fish_seen_subcommand_from set' -l spread -x -a 'random stratified' -d 'Where events lie in a window: random, or stratified (evenly)'
+complete -c sluice -n '__fish_seen_subcommand_from config; and __fish_seen_subcommand_from set' -l past -x -a 'asSent now' -d 'What a time gone by asks for: asSent, or now'
 complete -c sluice -n '__fish_seen_subcommand_from config; and __fish_seen_subcommand_from set' -l token-file -r -d 'File with the server\'s admin token'
 complete -c sluice -n '__fish_seen_subcommand_from config; and __fish_seen_subcommand_from set' -l server -x -d 'The running server'
 complete -c sluice -n '__fish_seen_subcommand_from config; and __fish_seen_subcommand_from set' -l output -x -a 'text json' -d 'text, or json for programs'

@@ -24,6 +24,8 @@ _sluice() {
         --window-size) return ;;
         --pool) return ;;
         --max-lookahead) return ;;
+        --spread) compadd -- random stratified; return ;;
+        --past) compadd -- asSent now; return ;;
         --plan) return ;;
         --tokens) return ;;
         --capacity) return ;;
@@ -69,7 +71,7 @@ _sluice() {
         'windows') offered='--config-name --from --for --server --output --help' ;;
         'config list') offered='--token-file --server --output --help' ;;
         'config get') offered='--token-file --server --output --help' ;;
-        'config set') offered='--max-per-window --window-size --pool --max-lookahead --token-file --server --output --help' ;;
+        'config set') offered='--max-per-window --window-size --pool --max-lookahead --spread --past --token-file --server --output --help' ;;
         'config history') offered='--token-file --server --output --help' ;;
         'check') offered='--plan --tokens --server --output --help' ;;
         'key show') offered='--plan --token-file --server --output --help' ;;

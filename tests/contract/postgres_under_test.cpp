@@ -34,7 +34,11 @@ public:
         const auto connection = connect(database_.dsn());
         const auto rows = connection->run_script(
             "select pool || ' at ' || window_start || ' counts ' || counted || ' and holds ' || recounted"
-            " from sluice.recount where counted <> recounted union all " +
+            " from sluice.recount where counted <> recounted union all "
+            "select pool_nm || ' at ' || wndw_strt_ts || ' holds ' || slot_ct || ' in other cells: ' || "
+            "cells::text"
+            " from rl_wndw_ct where slot_ct <> (select count(owner) from unnest(cells) as owner)"
+            " and cells is not null union all " +
             kWindowsBelowTheirBounds + " limit 100");
         if (!rows) {
             report.differences.push_back(rows.error().message);

@@ -220,8 +220,19 @@ std::vector<BadCase> number_cases() {
         {"a spread that is none",
          config_text(R"({"configName":"o","maxPerWindow":5,"windowSize":"PT4S","spread":"even"})"), 400,
          "invalid_spread"});
-    for (const char* later : {R"("spread":"stratified")", R"("calendar":"x")", R"("maxPerSecond":5)",
-                              R"("past":"now")", R"("rateHolds":"sender")", R"("expiresAfter":"PT1H")"}) {
+    cases.push_back(
+        {"more cells than there may be",
+         config_text(R"({"configName":"o","maxPerWindow":4097,"windowSize":"PT1H","spread":"stratified"})"),
+         400, "invalid_spread"});
+    cases.push_back(
+        {"cells below a millisecond",
+         config_text(R"({"configName":"o","maxPerWindow":101,"windowSize":"PT0.1S","spread":"stratified"})"),
+         400, "invalid_spread"});
+    cases.push_back({"a past that is none",
+                     config_text(R"({"configName":"o","maxPerWindow":5,"windowSize":"PT4S","past":"later"})"),
+                     400, "invalid_past"});
+    for (const char* later : {R"("calendar":"x")", R"("maxPerSecond":5)", R"("rateHolds":"sender")",
+                              R"("expiresAfter":"PT1H")"}) {
         cases.push_back({std::string{"not built: "} + later,
                          config_text(R"({"configName":"o","maxPerWindow":5,"windowSize":"PT4S",)" +
                                      std::string{later} + "}"),

@@ -215,7 +215,7 @@ TEST_F(HttpSlots, KeepEveryVersionOfAConfig) {
 
     EXPECT_EQ(second.body,
               R"({"configId":"cfg-2","configName":"default","maxPerWindow":20,"windowSize":"PT4S",)"
-              R"("pool":"default","spread":"random","maxLookahead":7,)"
+              R"("pool":"default","spread":"random","maxLookahead":7,"past":"asSent",)"
               R"("effectiveFrom":"2025-06-01T12:00:00.000Z","active":true})");
     EXPECT_EQ(get("/admin/rate-limit/config").body, second.body);
     EXPECT_EQ(get("/admin/rate-limit/config?name=default").body, second.body);
@@ -224,6 +224,22 @@ TEST_F(HttpSlots, KeepEveryVersionOfAConfig) {
                              R"re(\{"configId":"cfg-1".*"active":false\}\]\})re"));
     EXPECT_EQ(get("/admin/rate-limit/config?name=nope").status, 404);
     EXPECT_TRUE(log_.has("INFO RateLimitConfigRepository - Config updated: default maxPerWindow=10->20"));
+}
+
+TEST_F(HttpSlots, TakeTheSpreadAndThePastOfAConfig) {
+    const auto made =
+        post("/admin/rate-limit/config", R"({"configName":"even","maxPerWindow":100,"windowSize":"PT0.1S",)"
+                                         R"("spread":"stratified","past":"now"})");
+
+    EXPECT_EQ(made.status, 200);
+    EXPECT_THAT(made.body, HasSubstr(R"("pool":"even","spread":"stratified","past":"now",)"));
+    // The store's clock stands at noon.
+    const auto late = post(
+        "/api/v1/slots",
+        R"({"eventId":"late","configName":"even","requestedTime":"2025-06-01T11:58:00Z","maxDelay":"PT1S"})");
+    EXPECT_EQ(late.status, 200);
+    EXPECT_THAT(late.body, HasSubstr(R"("scheduledTime":"2025-06-01T12:00:00.)"));
+    EXPECT_THAT(late.body, HasSubstr(R"("delayMs":120)"));
 }
 
 TEST_F(HttpSlots, KeepTheWindowSizeOfAPoolThatIsInUse) {

@@ -23,10 +23,16 @@ struct ConfigShape {
     std::string_view name;
     std::string_view pool;
     std::optional<std::int64_t> lookahead;
+    Spread spread = Spread::Random;
 };
-// Two pools, each with several caps; one config sees an end of its reach soon.
-constexpr std::array<ConfigShape, 4> kConfigs{
-    {{"low", "shared", {}}, {"high", "shared", {}}, {"near", "other", 4}, {"far", "other", {}}}};
+// Three pools, each with several caps; one config sees an end of its reach soon, one has its windows cut into
+// cells, which it shares with others.
+constexpr std::array<ConfigShape, 6> kConfigs{{{"low", "shared", {}},
+                                               {"high", "shared", {}},
+                                               {"near", "other", 4},
+                                               {"far", "other", {}},
+                                               {"even", "cells", {}, Spread::Stratified},
+                                               {"uneven", "cells", {}}}};
 
 // Draws a history that depends on nothing but its seed.
 class Script {
@@ -68,6 +74,7 @@ private:
     ConfigDraft draft_of(const ConfigShape& shape, Duration size) {
         auto made = sharing(shape.pool, draft(shape.name, static_cast<Places>(1 + random_.below(6)), size));
         made.max_lookahead = shape.lookahead;
+        made.spread = shape.spread;
         return made;
     }
 
@@ -102,11 +109,13 @@ private:
         if (random_.below(10) < 3) {
             ask.weight = static_cast<Places>(1 + random_.below(4));
         }
-        if (random_.below(4) == 0) {
+        const ConfigShape& shape = kConfigs.at(random_.below(kConfigs.size()));
+        // Whether a cell is free before max_delay ends is left to chance.
+        if (random_.below(4) == 0 && shape.spread == Spread::Random) {
             ask.max_delay = Duration{static_cast<Duration::rep>(1 + random_.below(5000))};
         }
         const bool unknown = random_.below(50) == 0;
-        const auto config_name = unknown ? "nowhere" : kConfigs.at(random_.below(kConfigs.size())).name;
+        const auto config_name = unknown ? "nowhere" : shape.name;
         const bool again = random_.below(5) == 0;
         return assign(again ? some_event() : event(events_++), config_name, ask);
     }

@@ -6,8 +6,8 @@
 
 namespace sluice::test {
 
-enum class TableCall : std::size_t { Find, Past, LoadConfigs, ScanCounts, ScanSlots, Commit, Reopen };
-inline constexpr std::size_t kTableCalls = 7;
+enum class TableCall : std::size_t { Find, Past, LoadConfigs, ScanCounts, Cells, ScanSlots, Commit, Reopen };
+inline constexpr std::size_t kTableCalls = 8;
 
 enum class Lasting { Once, UntilHealed };
 // Whether a commit that is reported as failed was really not made.
@@ -51,6 +51,9 @@ public:
     Result<void, StoreError> scan_counts(PoolId pool, WindowRange range, const CountSink& sink) override {
         return fails(TableCall::ScanCounts) ? Unexpected{broken()}
                                             : SharedTables::scan_counts(pool, range, sink);
+    }
+    Result<std::optional<WindowCells>, StoreError> cells(PoolId pool, WindowIndex window) override {
+        return fails(TableCall::Cells) ? Unexpected{broken()} : SharedTables::cells(pool, window);
     }
     Result<void, StoreError> scan_slots(const std::function<void(const Slot&)>& sink) override {
         return fails(TableCall::ScanSlots) ? Unexpected{broken()} : SharedTables::scan_slots(sink);

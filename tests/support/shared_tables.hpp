@@ -22,6 +22,9 @@ public:
     Result<void, StoreError> scan_counts(PoolId pool, WindowRange range, const CountSink& sink) override {
         return tables_->scan_counts(pool, range, sink);
     }
+    Result<std::optional<WindowCells>, StoreError> cells(PoolId pool, WindowIndex window) override {
+        return tables_->cells(pool, window);
+    }
     Result<void, StoreError> scan_slots(const std::function<void(const Slot&)>& sink) override {
         return tables_->scan_slots(sink);
     }

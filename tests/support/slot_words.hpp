@@ -48,6 +48,15 @@ inline ConfigDraft looking_ahead(std::int64_t windows, ConfigDraft draft) {
     return draft;
 }
 
+inline ConfigDraft stratified(ConfigDraft draft) {
+    draft.spread = Spread::Stratified;
+    return draft;
+}
+inline ConfigDraft placing_past_now(ConfigDraft draft) {
+    draft.past = Past::Now;
+    return draft;
+}
+
 inline AssignSlot assign(EventId id, std::string_view config_name, SlotAsk ask) {
     return {std::move(id), config(config_name), ask};
 }

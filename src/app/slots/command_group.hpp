@@ -33,10 +33,10 @@ public:
 
     void touch(PoolId pool, WindowIndex window) { touched_.emplace(pool, window); }
 
-    // Everything to store, with the slots in byte order of their events. `held` tells what a touched window
-    // holds now. The drafts are used up.
-    template <class Held>
-    [[nodiscard]] SlotChanges take_changes(Held held) {
+    // Everything to store, with the slots in byte order of their events. `content` tells what a touched
+    // window holds now. The drafts are used up.
+    template <class Content>
+    [[nodiscard]] SlotChanges take_changes(Content content) {
         SlotChanges result;
         result.slots.reserve(drafts_.size());
         for (auto& [id, draft] : drafts_) {
@@ -46,7 +46,7 @@ public:
             }
         }
         for (const auto& [pool, window] : touched_) {
-            result.counts.push_back({pool, window, held(pool, window)});
+            result.counts.push_back({pool, window, content(pool, window)});
         }
         return result;
     }

@@ -5,6 +5,7 @@
 namespace sluice {
 
 SlotReply CommandRunner::run(const SlotCommand& command) {
+    before_.reset();
     return std::visit([this](const auto& one) { return run_one(one); }, command);
 }
 
@@ -21,6 +22,7 @@ SlotReply CommandRunner::run_one(const AssignEach& command) {
 
 SlotReply CommandRunner::run_one(const AssignAll& command) {
     std::vector<Granted> granted;
+    before_.emplace();
     for (const AssignSlot& event : command.events) {
         auto outcome = assign(event);
         if (!outcome) {
@@ -68,11 +70,12 @@ SlotReply CommandRunner::run_one(const MoveSlot& command) {
     const Slot before = *draft.slot;
     const ConfigRef config = state_.active(state_.book.version(before.config_id).terms.name);
     // The place is given back first: the event may well go to the window that it leaves.
+    before_.emplace();
     give_back(before);
     auto placed =
         take_place(before.event_id, *config, SlotAsk{command.requested, before.weight, before.max_delay});
     if (!placed) {
-        take_back(before);
+        put_back_windows();
         return SlotOutcome{Unexpected{std::move(placed).error()}};
     }
     replace(draft, placed->slot);
@@ -106,16 +109,18 @@ SlotOutcome CommandRunner::take_place(const EventId& event_id, const ConfigVersi
         return Unexpected{weight_above_cap(config)};
     }
     const SlotPolicy policy = config.policy();
+    const SlotAsk at_once = asked_at(policy, ask, terms_.now);
     const Pool& pool = state_.book.pool(config.terms.pool);
     PoolWindows& windows = state_.windows_of(pool);
-    const auto placement = place(policy, ask, windows, state_.random);
+    const auto placement = place(policy, at_once, windows, state_.random);
     if (windows.failure()) {
         return Unexpected{store_unavailable()};
     }
     if (!placement) {
-        return Unexpected{no_room(policy, ask)};
+        return Unexpected{no_room(policy, at_once)};
     }
-    windows.add(placement->window, ask.weight);
+    remember(pool, placement->window);
+    windows.take(policy, *placement, ask.weight);
     group_.touch(pool.id, placement->window);
     return Granted{Slot{event_id, config.id, ask.requested, policy.grid.start_of(placement->window),
                         placement->scheduled, ask.weight, ask.max_delay, SlotState::Assigned, 0, terms_.now},
@@ -131,27 +136,32 @@ void CommandRunner::give_back(const Slot& slot) {
     const auto [pool, window] = counted_at(slot);
     PoolWindows& windows = state_.windows_of(pool);
     if (windows.is_open(window)) {
-        windows.remove(window, slot.weight);
+        remember(pool, window);
+        const Instant start = WindowGrid{pool.window_size}.start_of(window);
+        windows.give_back(window, slot.weight, pool.window_size, slot.scheduled - start);
         group_.touch(pool.id, window);
     }
 }
 
-void CommandRunner::take_back(const Slot& slot) {
-    const auto [pool, window] = counted_at(slot);
-    PoolWindows& windows = state_.windows_of(pool);
-    if (windows.is_open(window)) {
-        windows.add(window, slot.weight);
-        group_.touch(pool.id, window);
+void CommandRunner::remember(const Pool& pool, WindowIndex window) {
+    if (before_ && !before_->contains({pool.id, window})) {
+        before_->emplace(std::pair{pool.id, window}, state_.windows_of(pool).content(window));
     }
+}
+
+void CommandRunner::put_back_windows() {
+    for (auto& [key, content] : *before_) {
+        state_.windows.at(key.first).put_back(key.second, std::move(content));
+    }
+    before_.reset();
 }
 
 // Takes back what one AssignAll has granted so far.
 void CommandRunner::undo(const std::vector<Granted>& granted) {
+    put_back_windows();
     for (const Granted& one : granted) {
-        EventDraft& draft = group_.draft(one.slot.event_id);
         if (!one.repeated) {
-            give_back(one.slot);
-            draft = EventDraft{};
+            group_.draft(one.slot.event_id) = EventDraft{};
         }
     }
 }

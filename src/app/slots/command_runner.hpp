@@ -40,13 +40,19 @@ private:
     };
     CountedAt counted_at(const Slot& slot) const;
     void give_back(const Slot& slot);
-    void take_back(const Slot& slot);
+    // For what may have to be undone: notes what the window held before it is first touched.
+    void remember(const Pool& pool, WindowIndex window);
+    // All windows are as they were when the notes began.
+    void put_back_windows();
     void undo(const std::vector<Granted>& granted);
     void replace(EventDraft& draft, Slot next) const;
 
     LedgerState& state_;
     CommandGroup& group_;
     const GroupTerms terms_;
+    // What windows held before the current command, if it may have to be undone.
+    using Before = std::map<std::pair<PoolId, WindowIndex>, WindowContent>;
+    std::optional<Before> before_;
 };
 
 }  // namespace sluice

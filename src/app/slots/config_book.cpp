@@ -40,6 +40,12 @@ std::vector<ConfigVersion> ConfigBook::history(const ConfigName& name) const {
     return result;
 }
 
+bool ConfigBook::has_cells(const PoolName& pool) const {
+    return std::ranges::any_of(versions_, [&](const auto& entry) {
+        return entry.second->terms.pool == pool && entry.second->terms.spread == Spread::Stratified;
+    });
+}
+
 const Pool* ConfigBook::find_pool(const PoolName& name) const {
     const auto found = pools_.find(name);
     return found == pools_.end() ? nullptr : &found->second;

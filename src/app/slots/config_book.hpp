@@ -26,6 +26,8 @@ public:
     // REQUIRES: a pool that some version names.
     [[nodiscard]] const Pool& pool(const PoolName& name) const { return pools_.at(name); }
     [[nodiscard]] const std::map<PoolName, Pool>& pools() const { return pools_; }
+    // Whether a version of any config has cut windows of the pool into cells.
+    [[nodiscard]] bool has_cells(const PoolName& pool) const;
     // Null: no config ever named it.
     [[nodiscard]] const Pool* find_pool(const PoolName& name) const;
 

@@ -26,10 +26,18 @@ struct LedgerState {
     }
 
     PoolWindows& windows_of(const Pool& pool) {
-        const auto source = [this, id = pool.id](WindowRange range, const SlotTables::CountSink& sink) {
+        if (const auto known = windows.find(pool.id); known != windows.end()) {
+            return known->second;
+        }
+        const auto counts = [this, id = pool.id](WindowRange range, const SlotTables::CountSink& sink) {
             return tables.scan_counts(id, range, sink);
         };
-        return windows.try_emplace(pool.id, source, first_open(pool, horizon)).first->second;
+        CellSource cells;
+        if (book.has_cells(pool.name)) {
+            cells = [this, id = pool.id](WindowIndex window) { return tables.cells(id, window); };
+        }
+        return windows.try_emplace(pool.id, counts, std::move(cells), first_open(pool, horizon))
+            .first->second;
     }
 
     // Gives memory back by forgetting all counts, when there are many. What is needed is read again.
@@ -37,8 +45,9 @@ struct LedgerState {
     void forget_if_large() {
         constexpr std::size_t kEntriesMax = 200'000;  // Nodes and chunks; at most some 100 MB.
         std::size_t entries = 0;
-        for (const auto& [id, counts] : windows) {
+        for (auto& [id, counts] : windows) {
             entries += counts.entries();
+            counts.forget_cells();
         }
         if (entries > kEntriesMax) {
             windows.clear();

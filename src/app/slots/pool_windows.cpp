@@ -35,14 +35,46 @@ std::optional<WindowIndex> PoolWindows::earliest_holding_at_most(WindowRange ran
     }
 }
 
-void PoolWindows::add(WindowIndex window, Places places) {
-    load(window);
-    occupancy_.add(window, places);
+std::optional<WindowCells> PoolWindows::cells(WindowIndex window, Places count) {
+    if (held(window) == 0) {
+        return WindowCells{count};
+    }
+    const auto& stored = cells_of(window);
+    return stored && stored->count() == count ? stored : std::nullopt;
 }
 
-void PoolWindows::remove(WindowIndex window, Places places) {
+void PoolWindows::take(const SlotPolicy& policy, const Placement& placement, Places weight) {
+    const WindowIndex window = placement.window;
+    if (cell_source_) {
+        auto cells = placement.cells.empty() ? std::nullopt : this->cells(window, policy.max_per_window);
+        if (cells) {
+            cells->take(placement.cells);
+        }
+        cells_.insert_or_assign(window, std::move(cells));
+    }
+    load(window);
+    occupancy_.add(window, weight);
+}
+
+void PoolWindows::give_back(WindowIndex window, Places places, Duration window_size, Duration offset) {
     load(window);
     occupancy_.remove(window, places);
+    if (cell_source_) {
+        if (auto& cells = cells_of(window)) {
+            cells->release(window_size, offset);
+        }
+    }
+}
+
+WindowContent PoolWindows::content(WindowIndex window) {
+    return {held(window), cell_source_ ? cells_of(window) : std::nullopt};
+}
+
+void PoolWindows::put_back(WindowIndex window, WindowContent content) {
+    occupancy_.set(window, content.places);
+    if (cell_source_) {
+        cells_.insert_or_assign(window, std::move(content.cells));
+    }
 }
 
 void PoolWindows::set(WindowIndex window, Places places) {
@@ -57,6 +89,19 @@ std::vector<WindowRange> PoolWindows::loaded() const {
         ranges.push_back(range_of(chunk));
     }
     return ranges;
+}
+
+std::optional<WindowCells>& PoolWindows::cells_of(WindowIndex window) {
+    const auto [known, is_new] = cells_.try_emplace(window);
+    if (is_new && cell_source_ && !failure_) {
+        auto stored = cell_source_(window);
+        if (stored) {
+            known->second = std::move(*stored);
+        } else {
+            failure_ = stored.error();
+        }
+    }
+    return known->second;
 }
 
 bool PoolWindows::load(WindowIndex window) {

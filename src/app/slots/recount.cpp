@@ -1,3 +1,4 @@
+#include <algorithm>
 #include <limits>
 #include <map>
 
@@ -37,6 +38,30 @@ void compare(const Pool& pool, const Counts& counted, const Counts& recounted, R
         }
     }
     report.windows += recounted.size();
+}
+
+// A window that has cells holds as many places as cells are taken.
+Result<void, StoreError> check_cells(const Pool& pool, const Counts& counted, SlotTables& tables,
+                                     RecountReport& report) {
+    for (const auto& [window, places] : counted) {
+        const auto cells = tables.cells(pool.id, window);
+        if (!cells) {
+            return Unexpected{cells.error()};
+        }
+        if (!*cells) {
+            continue;
+        }
+        const auto& owners = (*cells)->owners();
+        const auto taken =
+            owners.size() - static_cast<std::size_t>(std::ranges::count(owners, WindowCells::kFree));
+        if (taken != places) {
+            note(report, "Pool '" + pool.name.text() + "', window " +
+                             format_instant(WindowGrid{pool.window_size}.start_of(window)) + ": " +
+                             std::to_string(taken) + " cells are taken by " + std::to_string(places) +
+                             " places.");
+        }
+    }
+    return {};
 }
 
 // The highest cap that any version ever gave a pool: nothing may lie above it. A pool that was once cut in
@@ -101,6 +126,11 @@ Result<RecountReport, StoreError> recount(SlotTables& tables) {
             return Unexpected{read.error()};
         }
         compare(pool, counted, recounted[pool.name], report);
+        if (book.has_cells(pool.name)) {
+            if (const auto checked = check_cells(pool, counted, tables, report); !checked) {
+                return Unexpected{checked.error()};
+            }
+        }
         if (const auto cap = highest_cap(pool, configs->configs)) {
             check_caps(pool, recounted[pool.name], *cap, report);
         }

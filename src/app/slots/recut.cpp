@@ -38,7 +38,7 @@ std::optional<SlotError> count_anew(const Recut& recut, SlotTables& tables, cons
         if (places > std::numeric_limits<Places>::max()) {
             return recut_overflows();
         }
-        changes.counts.push_back({to.id, window, static_cast<Places>(places)});
+        changes.counts.push_back({to.id, window, {static_cast<Places>(places)}});
     }
     changes.dropped_pools.push_back(from.id);
     return std::nullopt;

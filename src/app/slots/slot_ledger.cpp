@@ -91,20 +91,21 @@ public:
         }
         state_.forget_if_large();
         const SlotPolicy policy = config->policy();
+        const SlotAsk ask = asked_at(policy, request.ask, world_.clock.now());
         PoolWindows& windows = state_.windows_of(state_.book.pool(config->terms.pool));
-        const auto window = find_window(policy, request.ask, windows);
+        const auto window = find_window(policy, ask, windows);
         if (failed()) {
             return Unexpected{store_unavailable()};
         }
         if (!window) {
-            return Unexpected{no_room(policy, request.ask)};
+            return Unexpected{no_room(policy, ask)};
         }
         static const EventId kNobody = *EventId::make("quote");
         return Slot{request.event_id.value_or(kNobody),
                     config->id,
                     request.ask.requested,
                     policy.grid.start_of(*window),
-                    earliest_in(policy, request.ask, *window),
+                    earliest_in(policy, ask, *window),
                     request.ask.weight,
                     request.ask.max_delay};
     }
@@ -169,6 +170,9 @@ public:
         state_.book.accept(*proposal);
         if (proposal->recut_pool) {
             state_.windows.erase(proposal->recut_pool->id);
+        }
+        if (draft.spread == Spread::Stratified) {  // Its windows may be the first of the pool to have cells.
+            state_.windows.erase(state_.book.pool(draft.pool).id);
         }
         state_.cache.put(state_.book.active(draft.name));
         tell(*proposal);
@@ -268,7 +272,7 @@ private:
             return false;
         }
         const SlotChanges changes = group.take_changes(
-            [this](PoolId pool, WindowIndex window) { return state_.windows.at(pool).held(window); });
+            [this](PoolId pool, WindowIndex window) { return state_.windows.at(pool).content(window); });
         if (changes.empty()) {
             return true;
         }

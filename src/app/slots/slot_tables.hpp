@@ -26,10 +26,18 @@ struct Pool {
     Duration window_size;
 };
 
+// What a window holds.
+struct WindowContent {
+    Places places = 0;
+    std::optional<WindowCells> cells{};  // Of a stratified window.
+
+    bool operator==(const WindowContent&) const = default;
+};
+
 struct WindowCount {
     PoolId pool;
     WindowIndex window;
-    Places places;  // 0: the row goes.
+    WindowContent content;  // No places: the row goes.
 };
 
 // The counts of a pool's windows before `end` go.
@@ -98,6 +106,8 @@ public:
     // Rows in ascending order until the sink says false.
     using CountSink = std::function<bool(WindowIndex, Places)>;
     virtual Result<void, StoreError> scan_counts(PoolId pool, WindowRange range, const CountSink& sink) = 0;
+    // The cells that were last stored with a window's count.
+    virtual Result<std::optional<WindowCells>, StoreError> cells(PoolId pool, WindowIndex window) = 0;
     // Every slot, in no particular order.
     virtual Result<void, StoreError> scan_slots(const std::function<void(const Slot&)>& sink) = 0;
 

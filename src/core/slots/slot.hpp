@@ -3,6 +3,7 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <string_view>
 
 #include "base/name.hpp"
 #include "base/time.hpp"
@@ -26,6 +27,9 @@ struct ConfigDraft {
     Duration window_size;   // Positive, at most kDurationMax.
     PoolName pool;
     std::optional<std::int64_t> max_lookahead{};  // Not negative.
+    // REQUIRES: for Stratified at most kCellsMax places, and at most one for each millisecond of the window.
+    Spread spread = Spread::Random;
+    Past past = Past::AsSent;
 };
 
 // One version of a config. A newer one deactivates it; nothing else about it ever changes.
@@ -36,7 +40,8 @@ struct ConfigVersion {
     bool active = true;
 
     [[nodiscard]] SlotPolicy policy() const {
-        return {WindowGrid{terms.window_size}, terms.max_per_window, terms.max_lookahead};
+        return {WindowGrid{terms.window_size}, terms.max_per_window, terms.max_lookahead, terms.spread,
+                terms.past};
     }
 };
 
@@ -58,6 +63,29 @@ struct Slot {
     [[nodiscard]] Duration delay() const { return scheduled - requested; }
     bool operator==(const Slot&) const = default;
 };
+
+// How users name these.
+constexpr std::string_view name_of(Spread spread) {
+    return spread == Spread::Stratified ? "stratified" : "random";
+}
+constexpr std::string_view name_of(Past past) { return past == Past::Now ? "now" : "asSent"; }
+// Nothing for any other name.
+constexpr std::optional<Spread> spread_named(std::string_view name) {
+    for (const Spread spread : {Spread::Random, Spread::Stratified}) {
+        if (name == name_of(spread)) {
+            return spread;
+        }
+    }
+    return std::nullopt;
+}
+constexpr std::optional<Past> past_named(std::string_view name) {
+    for (const Past past : {Past::AsSent, Past::Now}) {
+        if (name == name_of(past)) {
+            return past;
+        }
+    }
+    return std::nullopt;
+}
 
 // How a config version is named outside, for example "cfg-7".
 inline std::string config_id_text(ConfigId id) {

@@ -24,9 +24,9 @@ constexpr BodyFields kBatchFields{"a batch", kBatchKnown, kEventLater};
 constexpr std::array<std::string_view, 1> kMoveKnown{"requestedTime"};
 constexpr BodyFields kMoveFields{"a move", kMoveKnown};
 
-constexpr std::array<std::string_view, 7> kConfigKnown{
-    "configName", "maxPerWindow", "windowSize", "windowSizeSecs", "pool", "spread", "maxLookahead"};
-constexpr std::array<std::string_view, 5> kConfigLater{"maxPerSecond", "rateHolds", "expiresAfter", "past",
+constexpr std::array<std::string_view, 8> kConfigKnown{
+    "configName", "maxPerWindow", "windowSize", "windowSizeSecs", "pool", "spread", "maxLookahead", "past"};
+constexpr std::array<std::string_view, 4> kConfigLater{"maxPerSecond", "rateHolds", "expiresAfter",
                                                        "calendar"};
 constexpr BodyFields kConfigFields{"a config", kConfigKnown, kConfigLater};
 
@@ -115,18 +115,39 @@ Result<Duration, Problem> read_window_size(const json::object& body) {
     return size;
 }
 
-std::optional<Problem> check_spread(const json::object& body) {
-    const auto spread = read_text(body, "spread", "invalid_spread");
+Result<Spread, Problem> read_spread(const json::object& body) {
+    const auto text = read_text(body, "spread", "invalid_spread");
+    if (!text) {
+        return Unexpected{text.error()};
+    }
+    const auto spread = spread_named(text->value_or(name_of(Spread::Random)));
     if (!spread) {
-        return spread.error();
+        return Unexpected{bad("invalid_spread", "spread must be 'random' or 'stratified'.")};
     }
-    if (*spread == "stratified") {
-        return bad("not_supported", "spread 'stratified' is not supported by this version.");
+    return *spread;
+}
+
+Result<Past, Problem> read_past(const json::object& body) {
+    const auto text = read_text(body, "past", "invalid_past");
+    if (!text) {
+        return Unexpected{text.error()};
     }
-    if (*spread && *spread != "random") {
-        return bad("invalid_spread", "spread must be 'random'.");
+    const auto past = past_named(text->value_or(name_of(Past::AsSent)));
+    if (!past) {
+        return Unexpected{bad("invalid_past", "past must be 'asSent' or 'now'.")};
     }
-    return std::nullopt;
+    return *past;
+}
+
+// Cells of a stratified window are at least a millisecond long.
+std::optional<Problem> check_cells(const ConfigDraft& draft) {
+    const bool fits = draft.max_per_window <= kCellsMax && draft.max_per_window <= draft.window_size.count();
+    if (draft.spread == Spread::Random || fits) {
+        return std::nullopt;
+    }
+    return bad("invalid_spread", "spread 'stratified' takes at most " + std::to_string(kCellsMax) +
+                                     " places in a window, and at most one for each of its milliseconds: "
+                                     "make maxPerWindow and windowSize smaller together.");
 }
 
 }  // namespace
@@ -260,8 +281,13 @@ Result<ConfigDraft, Problem> read_config(const json::object& body) {
             return Unexpected{*std::move(problem)};
         }
     }
-    if (auto problem = check_spread(body)) {
-        return Unexpected{*std::move(problem)};
+    const auto spread = read_spread(body);
+    if (!spread) {
+        return Unexpected{spread.error()};
+    }
+    const auto past = read_past(body);
+    if (!past) {
+        return Unexpected{past.error()};
     }
     auto name = read_config_name_or(body, "configName", std::nullopt);
     if (!name) {
@@ -287,8 +313,13 @@ Result<ConfigDraft, Problem> read_config(const json::object& body) {
     if (!lookahead) {
         return Unexpected{lookahead.error()};
     }
-    return ConfigDraft{*name, static_cast<Places>(**max), *window_size, *PoolName::make(pool->text()),
-                       *lookahead};
+    ConfigDraft draft{
+        *name, static_cast<Places>(**max), *window_size, *PoolName::make(pool->text()), *lookahead, *spread,
+        *past};
+    if (auto problem = check_cells(draft)) {
+        return Unexpected{*std::move(problem)};
+    }
+    return draft;
 }
 
 }  // namespace sluice::http

@@ -58,11 +58,14 @@ void append_config(std::string& json, const ConfigVersion& config) {
     append_text(json, "windowSize", format_duration(config.terms.window_size));
     json += ',';
     append_text(json, "pool", config.terms.pool.text());
-    json += R"(,"spread":"random")";
+    json += ',';
+    append_text(json, "spread", name_of(config.terms.spread));
     if (config.terms.max_lookahead) {
         json += ',';
         append_number(json, "maxLookahead", *config.terms.max_lookahead);
     }
+    json += ',';
+    append_text(json, "past", name_of(config.terms.past));
     json += ',';
     append_time(json, "effectiveFrom", config.effective_from);
     json += config.active ? R"(,"active":true})" : R"(,"active":false})";

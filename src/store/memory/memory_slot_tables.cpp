@@ -44,10 +44,16 @@ public:
         const std::lock_guard lock{mutex_};
         auto row = counts_.lower_bound({pool, range.first});
         while (row != counts_.end() && row->first.first == pool && row->first.second <= range.last &&
-               sink(row->first.second, row->second)) {
+               sink(row->first.second, row->second.places)) {
             ++row;
         }
         return {};
+    }
+
+    Result<std::optional<WindowCells>, StoreError> cells(PoolId pool, WindowIndex window) override {
+        const std::lock_guard lock{mutex_};
+        const auto row = counts_.find({pool, window});
+        return row == counts_.end() ? std::nullopt : row->second.cells;
     }
 
     Result<void, StoreError> scan_slots(const std::function<void(const Slot&)>& sink) override {
@@ -67,10 +73,10 @@ public:
             past_[slot.event_id.text()].push_back(slot);
         }
         for (const WindowCount& count : changes.counts) {
-            if (count.places == 0) {
+            if (count.content.places == 0) {
                 counts_.erase({count.pool, count.window});
             } else {
-                counts_.insert_or_assign({count.pool, count.window}, count.places);
+                counts_.insert_or_assign({count.pool, count.window}, count.content);
             }
         }
         for (const ConfigVersion& config : changes.configs) {
@@ -107,7 +113,7 @@ private:
     std::mutex mutex_;  // Guards everything below.
     std::unordered_map<std::string, Slot> slots_;
     std::unordered_map<std::string, std::vector<Slot>> past_;
-    std::map<std::pair<PoolId, WindowIndex>, Places> counts_;
+    std::map<std::pair<PoolId, WindowIndex>, WindowContent> counts_;
     std::map<ConfigId, ConfigVersion> configs_;
     std::map<PoolName, Pool> pools_;
     Instant horizon_{};

@@ -300,6 +300,22 @@ Result<void, Failure> BatchAssigner::resolve_configs(Group group) {
         candidate->config = found->second;
         candidate->believed_full = false;
     }
+    return resolve_asks(group);
+}
+
+Result<void, Failure> BatchAssigner::resolve_asks(Group group) {
+    const bool needs_time = std::ranges::any_of(group, [](const Candidate* one) {
+        return one->config != nullptr && one->config->terms.past == Past::Now;
+    });
+    const auto now = needs_time ? parts_.clock.now() : Result<Instant, Failure>{Instant{}};
+    if (!now) {
+        return Unexpected{now.error()};
+    }
+    for (Candidate* candidate : group) {
+        if (candidate->config != nullptr) {
+            candidate->ask = asked_at(candidate->config->policy(), candidate->command->ask, *now);
+        }
+    }
     return {};
 }
 
@@ -340,30 +356,33 @@ Result<void, Failure> BatchAssigner::refuse_exhausted(Group group, Completeness 
         return {};
     }
     std::map<PoolName, PoolWindows> fresh;
+    Random random = fresh_random();
     for (Candidate* candidate : group) {
         const bool takes = completeness == Completeness::AllOrNone && is_new(*candidate);
         if (!takes && !full(candidate)) {
             continue;
         }
         const SlotPolicy policy = candidate->config->policy();
-        const SlotAsk& ask = candidate->command->ask;
+        const SlotAsk& ask = candidate->ask;
         const PoolName& pool = candidate->config->terms.pool;
+        const Duration size = policy.grid.size();
         PoolWindows& windows =
-            fresh.try_emplace(pool, parts_.source_of(pool, policy.grid.size())).first->second;
-        const auto window = find_window(policy, ask, windows);
+            fresh.try_emplace(pool, parts_.source_of(pool, size), parts_.cells_of(pool, size)).first->second;
+        const auto placement = place(policy, ask, windows, random);
         if (windows.failure()) {
             return Unexpected{Failure{"08006", windows.failure()->what, true}};
         }
-        if (!window) {
+        if (!placement) {
             candidate->decide(Unexpected{no_room(policy, ask)});
         } else if (takes) {
             if (full(candidate)) {
                 // The mirror erred somewhere; where, these counts cannot tell, with what was taken above.
                 parts_.mirror.forget(pool);
             }
-            windows.add(*window, ask.weight);
+            windows.take(policy, *placement, ask.weight);
         } else {
-            parts_.mirror.learn_room(pool, policy.grid.start_of(*window), windows.held(*window));
+            parts_.mirror.learn_room(pool, policy.grid.start_of(placement->window),
+                                     windows.held(placement->window));
         }
     }
     return {};

@@ -7,6 +7,8 @@
 #include "store/postgres/config_reader.hpp"
 #include "store/postgres/held_events.hpp"
 #include "store/postgres/provisioner.hpp"
+#include "store/postgres/server_clock.hpp"
+#include "store/postgres/window_counts_reader.hpp"
 
 namespace sluice::postgres {
 
@@ -21,11 +23,13 @@ public:
     struct Parts {
         ConnectionPool& pool;
         ConfigReader& configs;
+        ServerClock& clock;
         WindowMirror& mirror;
         Provisioner& provisioner;
         HeldEvents& held;
         LedgerWorld world;
         WindowMirror::SourceOf source_of;
+        CellSourceOf cells_of;
     };
     BatchAssigner(Parts parts, Bodies bodies, std::uint64_t seed)
         : parts_{std::move(parts)}, bodies_{bodies}, seeds_{seed} {}
@@ -66,6 +70,8 @@ private:
     // One attempt, and what follows from it. A failure has decided nothing of what it left undecided.
     Result<Next, Failure> attempt(Group group, Search& search);
     Result<void, Failure> resolve_configs(Group group);
+    // What each of them asks for now. REQUIRES: resolve_configs() was called.
+    Result<void, Failure> resolve_asks(Group group);
     Result<void, Failure> follow_up(Group group, AttemptReport& report);
 
     // Refuses those for whom every window within reach is truly full, and tells the mirror where it erred.

@@ -24,13 +24,23 @@ constexpr Statement kFindSlots{"find_slots",
                                " where d.event_id = any ($1)"};
 constexpr Statement kStoreSlots{
     "store_slots", "select " SLUICE_SLOT_COLUMNS
-                   " from sluice.store_slots(sluice.from_ms($1), $2, $3, $4, $5, $6, $7, $8, $9) d"
+                   " from sluice.store_slots(sluice.from_ms($1), $2, $3, $4, $5, $6, $7, $8, $9, $10) d"
                    " join rl_event_wndw_config c on c.rl_wndw_config_id = d.rl_wndw_config_id"};
 constexpr Statement kEventWait{"event_wait", "select set_config('lock_timeout', $1, true)"};
 constexpr std::size_t kStatementsPerGroup = 4;  // Before those of each pool.
 
 // A lock was not given in time, or had to be taken away.
 bool is_held(const Failure& failure) { return failure.sqlstate == "55P03" || failure.sqlstate == "40P01"; }
+
+// As sluice.take_cells_of_all() reads it.
+std::string cells_text(const Candidate& candidate) {
+    std::string text = std::to_string(candidate.config->terms.max_per_window);
+    for (const Cell cell : candidate.cells) {
+        text += cell == candidate.cells.front() ? ':' : ',';
+        text += std::to_string(cell);
+    }
+    return text;
+}
 
 Failure damaged(const char* what) { return {"XX001", std::string{"a row of "} + what + " is damaged"}; }
 
@@ -193,6 +203,7 @@ void BatchAttempt::place_new() {
                       false, placement->window - policy.grid.index_of(command.ask.requested)},
               command.config_name);
         if (*candidate->outcome) {
+            candidate->cells = placement->cells;
             placed_.push_back(candidate);
         }
     }
@@ -244,6 +255,8 @@ void BatchAttempt::queue_storing(Connection& connection) {
     ArrayText scheduled;
     ArrayText weights;
     ArrayText delays;
+    ArrayText cells;
+    bool in_cells = false;
     for (const Candidate* candidate : placed_) {
         const Slot& slot = (**candidate->outcome).slot;
         events.add(std::string_view{slot.event_id.text()});
@@ -254,18 +267,22 @@ void BatchAttempt::queue_storing(Connection& connection) {
         scheduled.add(to_ms(slot.scheduled));
         weights.add(std::int64_t{slot.weight});
         slot.max_delay ? delays.add(slot.max_delay->count()) : delays.add_null();
+        candidate->cells.empty() ? cells.add_null() : cells.add(std::string_view{cells_text(*candidate)});
+        in_cells = in_cells || !candidate->cells.empty();
     }
     connection.queue(kEventWait, Parameters{}.add(std::to_string(setting_.event_wait.count()) + "ms"));
-    connection.queue(kStoreSlots, Parameters{}
-                                      .add(to_ms(setting_.now))
-                                      .add(events)
-                                      .add(pools)
-                                      .add(configs)
-                                      .add(requested)
-                                      .add(windows)
-                                      .add(scheduled)
-                                      .add(weights)
-                                      .add(delays));
+    Parameters parameters;
+    parameters.add(to_ms(setting_.now))
+        .add(events)
+        .add(pools)
+        .add(configs)
+        .add(requested)
+        .add(windows)
+        .add(scheduled)
+        .add(weights)
+        .add(delays);
+    in_cells ? parameters.add(cells) : parameters.add_null();
+    connection.queue(kStoreSlots, parameters);
 }
 
 // Ends a transaction that stores nothing: what was found in rows of others must hold before it is answered.

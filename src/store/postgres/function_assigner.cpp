@@ -120,7 +120,8 @@ SlotOutcome FunctionAssigner::refusal_of(const AssignSlot& event, const Failure&
     }
     const auto config = configs_.active(event.config_name);
     if (config && *config && code == "SL503") {
-        return Unexpected{no_room((*config)->policy(), event.ask)};
+        const SlotPolicy policy = (*config)->policy();
+        return Unexpected{no_room(policy, asked_at(policy, event.ask, world_.clock.now()))};
     }
     if (config && *config && code == "SL400") {
         return Unexpected{weight_above_cap(**config)};

@@ -12,7 +12,7 @@ namespace {
 // those that are held.
 constexpr Statement kLockWindows{
     "lock_windows",
-    "select sluice.to_ms(w.wndw_strt_ts), w.slot_ct from rl_wndw_ct w"
+    "select sluice.to_ms(w.wndw_strt_ts), w.slot_ct, w.cells from rl_wndw_ct w"
     " where w.pool_nm = $1 and w.slot_ct <= $3"
     " and w.wndw_strt_ts = any (array(select sluice.from_ms(ms) from unnest($2::bigint[]) as ms))"
     " order by sluice.to_ms(w.wndw_strt_ts) not in (select ms from unnest($5::bigint[]) as ms), "
@@ -45,6 +45,17 @@ std::map<WindowIndex, Places> counts_in(const Rows& rows, WindowGrid grid) {
     return counts;
 }
 
+std::map<WindowIndex, WindowCells> cells_in(const Rows& rows, WindowGrid grid) {
+    std::map<WindowIndex, WindowCells> cells;
+    for (std::size_t i = 0; i < rows.size(); ++i) {
+        auto known = rows.is_null(i, 2) ? std::nullopt : read_cells(rows.text(i, 2));
+        if (known) {
+            cells.emplace(grid.index_of(Instant{Duration{rows.number(i, 0).value_or(0)}}), std::move(*known));
+        }
+    }
+    return cells;
+}
+
 ArrayText starts_of(std::span<const WindowIndex> windows, WindowGrid grid) {
     ArrayText starts;
     for (const WindowIndex window : windows) {
@@ -57,8 +68,9 @@ ArrayText starts_of(std::span<const WindowIndex> windows, WindowGrid grid) {
 
 class PoolShare::LockedWindows final : public WindowCounts {
 public:
-    LockedWindows(const std::map<WindowIndex, Places>& counts, PassedWindows& passed)
-        : counts_{counts}, passed_{passed} {}
+    LockedWindows(const std::map<WindowIndex, Places>& counts,
+                  const std::map<WindowIndex, WindowCells>& cells, PassedWindows& passed)
+        : counts_{counts}, cells_{cells}, passed_{passed} {}
 
     Places held(WindowIndex window) override {
         const auto found = counts_.find(window);
@@ -73,16 +85,25 @@ public:
         passed_.note(range.first, found ? it->first : range.last + 1, held_max);
         return found ? std::optional{it->first} : std::nullopt;
     }
+    std::optional<WindowCells> cells(WindowIndex window, Places count) override {
+        if (held(window) == 0) {
+            return WindowCells{count};
+        }
+        const auto known = cells_.find(window);
+        const bool fits = known != cells_.end() && known->second.count() == count;
+        return fits ? std::optional{known->second} : std::nullopt;
+    }
 
 private:
     const std::map<WindowIndex, Places>& counts_;
+    const std::map<WindowIndex, WindowCells>& cells_;
     PassedWindows& passed_;
 };
 
 void PoolShare::add(Candidate& candidate) {
     window_size_ = candidate.config->terms.window_size;
     candidates_.push_back(&candidate);
-    asks_.push_back({candidate.config->policy(), candidate.command->ask});
+    asks_.push_back({candidate.config->policy(), candidate.ask});
 }
 
 Result<void, StoreError> PoolShare::claim(WindowMirror& mirror, const PoolName& pool,
@@ -126,6 +147,7 @@ void PoolShare::queue_reading(Connection& connection, const PoolName& pool) cons
 void PoolShare::read(const Rows& seen, const Rows& locked) {
     const WindowGrid grid{window_size_};
     locked_ = counts_in(locked, grid);
+    cells_ = cells_in(locked, grid);
     seen_ = counts_in(seen, grid);
     const auto ahead = beyond();
     is_beyond_missing_ = ahead && seen_.erase(*ahead) == 0;
@@ -196,9 +218,9 @@ void PoolShare::look_for_open() {
     }
 }
 
-std::optional<Placement> PoolShare::place(const Candidate& candidate, Random& random) {
+std::optional<Placement> PoolShare::place(Candidate& candidate, Random& random) {
     const SlotPolicy policy = candidate.config->policy();
-    const SlotAsk& ask = candidate.command->ask;
+    const SlotAsk& ask = candidate.ask;
     while (candidates_[next_] != &candidate) {
         ++next_;
     }
@@ -209,15 +231,28 @@ std::optional<Placement> PoolShare::place(const Candidate& candidate, Random& ra
     const auto plan = claim_->plan[next_];
     const WindowIndex known_until =
         plan ? std::max(*plan, claim_->horizon) : std::numeric_limits<WindowIndex>::max();
-    LockedWindows windows{locked_, passed_locked_};
+    LockedWindows windows{locked_, cells_, passed_locked_};
     auto placement = sluice::place(policy, ask, windows, random);
-    LockedWindows unsure{open_, passed_open_};
+    static const std::map<WindowIndex, WindowCells> kUnknown;
+    LockedWindows unsure{open_, kUnknown, passed_open_};
     const auto before = find_window(policy, ask, unsure);
     const bool jumps =
         placement && ((before && *before < placement->window) || placement->window > known_until);
     is_stalled_ = jumps || (!placement && before);
     if (is_stalled_ || !placement) {
+        // The counts may have room where no cell is free before max_delay ends, which the mirror never
+        // learns.
+        if (!is_stalled_ && policy.spread == Spread::Stratified && ask.max_delay) {
+            candidate.believed_full = true;
+        }
         return std::nullopt;
+    }
+    auto cells =
+        placement->cells.empty() ? std::nullopt : windows.cells(placement->window, policy.max_per_window);
+    cells_.erase(placement->window);
+    if (cells) {
+        cells->take(placement->cells);
+        cells_.emplace(placement->window, std::move(*cells));
     }
     locked_.at(placement->window) += ask.weight;
     has_placed_ = true;

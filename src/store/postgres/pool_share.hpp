@@ -19,10 +19,12 @@ struct Candidate {
     const AssignSlot* command;
     std::vector<const AssignSlot*> repeats{};  // The same event again, further on in the group.
     ConfigRef config{};                        // Null: no such config.
+    SlotAsk ask{};                             // What the command comes to, if there is a config.
     std::optional<SlotOutcome> outcome{};      // Empty: not decided yet.
-    const AssignSlot* refused = nullptr;       // Whom a refusal is meant for: the command, or a repeat.
-    bool known = false;          // It had a slot when it was last looked for, so it takes no place.
-    bool believed_full = false;  // No window within reach is believed to have room.
+    std::vector<Cell> cells{};            // With a slot of its own: what it takes of a stratified window.
+    const AssignSlot* refused = nullptr;  // Whom a refusal is meant for: the command, or a repeat.
+    bool known = false;                   // It had a slot when it was last looked for, so it takes no place.
+    bool believed_full = false;           // No window within reach is believed to have room.
 
     void decide(SlotOutcome decided) {
         refused = decided ? nullptr : command;
@@ -61,7 +63,7 @@ public:
 
     // Nothing: it is left for another attempt, and those behind it wait, too.
     // REQUIRES: called in the order of add(), with some left out.
-    std::optional<Placement> place(const Candidate& candidate, Random& random);
+    std::optional<Placement> place(Candidate& candidate, Random& random);
 
     // What is in the windows now is not known, or not stored.
     void forget(WindowIndex window) { locked_.erase(window); }
@@ -86,7 +88,8 @@ private:
     std::optional<WindowMirror::Claim> claim_;
     Duration window_size_{};
     std::map<WindowIndex, Places> locked_;
-    std::map<WindowIndex, Places> seen_;  // Without a lock.
+    std::map<WindowIndex, WindowCells> cells_;  // Of locked windows that have them.
+    std::map<WindowIndex, Places> seen_;        // Without a lock.
     bool is_beyond_missing_ = false;
     std::vector<WindowIndex> held_;  // By others, though the group is short of windows.
     // Windows that were wanted and neither locked nor found to be held or full: not there yet, or not tried.

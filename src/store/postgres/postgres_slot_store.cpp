@@ -11,6 +11,7 @@
 #include "store/postgres/housekeeper.hpp"
 #include "store/postgres/node_news.hpp"
 #include "store/postgres/notification_listener.hpp"
+#include "store/postgres/server_clock.hpp"
 #include "store/postgres/server_watch.hpp"
 #include "store/postgres/slot_changer.hpp"
 #include "store/postgres/slot_finder.hpp"
@@ -41,11 +42,12 @@ constexpr Statement kConfigHistory{"config_history",
 constexpr Statement kAllActive{"all_active", "select " SLUICE_CONFIG_COLUMNS
                                              " from rl_event_wndw_config c where c.act_in = 1"
                                              " order by c.wndw_config_nm collate \"C\""};
-constexpr Statement kPutConfig{"put_config",
-                               "select " SLUICE_CONFIG_COLUMNS
-                               ", put.replaced_cap"
-                               " from sluice.put_config($1, $2, $3, $4, $5, $6, $7, sluice.from_ms($8)) put,"
-                               " lateral (select (put.version).*) c"};
+constexpr Statement kPutConfig{
+    "put_config", "select " SLUICE_CONFIG_COLUMNS
+                  ", put.replaced_cap"
+                  " from sluice.put_config($1, $2, $3, $4, $5, $6, $7, sluice.from_ms($8), $9, $10)"
+                  " put,"
+                  " lateral (select (put.version).*) c"};
 constexpr Statement kFlush{"flush", "select pg_notify('sluice', 'flush ' || $1::bigint)"};
 
 class Store final : public PostgresSlotStore {
@@ -62,9 +64,11 @@ public:
           configs_{pool_,
                    ConfigCache{options.ledger.config_cache_ttl, world.clock, world.metrics, world.log}},
           source_of_{counts_reader(pool_)},
+          cells_of_{cells_reader(pool_)},
+          clock_{pool_, world.clock},
           mirror_{source_of_},
           provisioner_{pool_, world.log},
-          batches_{{pool_, configs_, mirror_, provisioner_, held_, world, source_of_},
+          batches_{{pool_, configs_, clock_, mirror_, provisioner_, held_, world, source_of_, cells_of_},
                    bodies_,
                    options.ledger.seed},
           functions_{pool_, configs_, held_, world, bodies_},
@@ -145,7 +149,10 @@ public:
             .add(format_duration(draft.window_size))
             .add(draft.pool.text());
         draft.max_lookahead ? parameters.add(*draft.max_lookahead) : parameters.add_null();
-        parameters.add(std::int64_t{options_.windows_in_chunk}).add(to_ms(world_.clock.now()));
+        parameters.add(std::int64_t{options_.windows_in_chunk})
+            .add(to_ms(world_.clock.now()))
+            .add(static_cast<std::int64_t>(draft.spread))
+            .add(static_cast<std::int64_t>(draft.past));
         const bool may_wait = long_waits_.try_acquire();
         const auto rows = caller_.insist(kPutConfig, parameters, may_wait ? kChangePatience : kShortPatience);
         if (may_wait) {
@@ -159,7 +166,8 @@ public:
             return Unexpected{store_unavailable()};
         }
         configs_.put(*version);
-        const std::string before = rows->is_null(0, 8) ? "none" : std::string{rows->text(0, 8)};
+        const std::string before =
+            rows->is_null(0, kConfigColumns) ? "none" : std::string{rows->text(0, kConfigColumns)};
         world_.log.write(LogLevel::Info, kConfigComponent,
                          "Config updated: " + draft.name.text() + " maxPerWindow=" + before + "->" +
                              std::to_string(draft.max_per_window));
@@ -281,20 +289,26 @@ private:
             return Unexpected{weight_above_cap(config)};
         }
         const SlotPolicy policy = config.policy();
-        PoolWindows counts{source_of_(config.terms.pool, policy.grid.size())};
-        const auto window = find_window(policy, request.ask, counts);
+        const auto now = clock_.now();
+        if (!now) {
+            return Unexpected{caller_.unavailable(now.error())};
+        }
+        const SlotAsk ask = asked_at(policy, request.ask, *now);
+        PoolWindows counts{source_of_(config.terms.pool, policy.grid.size()),
+                           cells_of_(config.terms.pool, policy.grid.size())};
+        const auto window = find_window(policy, ask, counts);
         if (counts.failure()) {
             return Unexpected{store_unavailable()};
         }
         if (!window) {
-            return Unexpected{no_room(policy, request.ask)};
+            return Unexpected{no_room(policy, ask)};
         }
         static const EventId kNobody = *EventId::make("quote");
         return Slot{request.event_id.value_or(kNobody),
                     config.id,
                     request.ask.requested,
                     policy.grid.start_of(*window),
-                    earliest_in(policy, request.ask, *window),
+                    earliest_in(policy, ask, *window),
                     request.ask.weight,
                     request.ask.max_delay};
     }
@@ -361,6 +375,8 @@ private:
     PatientCaller caller_;
     ConfigReader configs_;
     const WindowMirror::SourceOf source_of_;
+    const CellSourceOf cells_of_;
+    ServerClock clock_;
     WindowMirror mirror_;
     Provisioner provisioner_;
     HeldEvents held_;

@@ -84,8 +84,8 @@ SlotOutcome SlotChanger::explain_exhausted(const MoveSlot& command, SlotOutcome 
     if (config == nullptr) {
         return refused;
     }
-    return Unexpected{
-        no_room(config->policy(), {command.requested, story->slot.weight, story->slot.max_delay})};
+    const SlotAsk ask{command.requested, story->slot.weight, story->slot.max_delay};
+    return Unexpected{no_room(config->policy(), asked_at(config->policy(), ask, world_.clock.now()))};
 }
 
 ConfigRef SlotChanger::active(const ConfigName& name) {

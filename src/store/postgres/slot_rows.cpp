@@ -1,5 +1,7 @@
 #include "store/postgres/slot_rows.hpp"
 
+#include <charconv>
+
 namespace sluice::postgres {
 namespace {
 
@@ -71,10 +73,29 @@ std::optional<ConfigVersion> read_config(const Rows& rows, std::size_t row) {
     const auto lookahead = reader.number_if_any();
     const Instant effective_from = reader.instant();
     const bool active = reader.number() == 1;
+    const auto spread = Spread{static_cast<std::uint8_t>(reader.number())};
+    const auto past = Past{static_cast<std::uint8_t>(reader.number())};
     if (!reader.whole() || cap == 0 || size <= Duration{0}) {
         return std::nullopt;
     }
-    return ConfigVersion{id, ConfigDraft{*name, cap, size, *pool, lookahead}, effective_from, active};
+    return ConfigVersion{id, ConfigDraft{*name, cap, size, *pool, lookahead, spread, past}, effective_from,
+                         active};
+}
+
+std::optional<WindowCells> read_cells(std::string_view array) {
+    std::vector<Cell> owners;
+    while (array.size() > 1) {  // The closing brace is left.
+        array.remove_prefix(1);
+        const std::string_view element = array.substr(0, array.find_first_of(",}"));
+        Cell owner = WindowCells::kFree;
+        if (element != "NULL" &&
+            std::from_chars(element.data(), element.data() + element.size(), owner).ec != std::errc{}) {
+            return std::nullopt;
+        }
+        owners.push_back(owner);
+        array.remove_prefix(element.size());
+    }
+    return WindowCells::restore(std::move(owners));
 }
 
 }  // namespace sluice::postgres

@@ -33,7 +33,11 @@ std::int64_t depth_of(const Slot& slot, WindowGrid grid);
 // The columns of a config version `c`, in the order that read_config() expects.
 #define SLUICE_CONFIG_COLUMNS                                                         \
     "c.config_no, c.wndw_config_nm, c.wndw_max_event_ct, c.wndw_size_ms, c.pool_nm, " \
-    "c.max_lookahead_ct, sluice.to_ms(c.config_eff_strt_dt), c.act_in"
+    "c.max_lookahead_ct, sluice.to_ms(c.config_eff_strt_dt), c.act_in, c.spread_cd, c.past_cd"
+inline constexpr std::size_t kConfigColumns = 10;
+
+// The cells of a window as text, "{0,NULL,2}". Nothing for anything else.
+std::optional<WindowCells> read_cells(std::string_view array);
 
 // Nothing when the row is damaged.
 std::optional<ConfigVersion> read_config(const Rows& rows, std::size_t row);

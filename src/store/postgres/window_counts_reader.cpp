@@ -1,6 +1,7 @@
 #include "store/postgres/window_counts_reader.hpp"
 
 #include "store/postgres/config_reader.hpp"
+#include "store/postgres/slot_rows.hpp"
 
 namespace sluice::postgres {
 namespace {
@@ -34,6 +35,23 @@ Result<void, StoreError> read_counts(ConnectionPool& pool, Parameters parameters
     return {};
 }
 
+constexpr Statement kReadCells{
+    "read_cells",
+    "select w.cells from rl_wndw_ct w where w.pool_nm = $1 and w.wndw_strt_ts = sluice.from_ms($2)"};
+
+Result<std::optional<WindowCells>, StoreError> read_stored_cells(ConnectionPool& pool,
+                                                                 const Parameters& parameters) {
+    const auto lease = pool.take(ConnectionPool::Clock::now() + kConnectionPatience);
+    if (!lease) {
+        return Unexpected{StoreError{lease.error().message}};
+    }
+    const auto rows = (*lease)->run(kReadCells, parameters);
+    if (!rows) {
+        return Unexpected{StoreError{rows.error().message}};
+    }
+    return rows->empty() || rows->is_null(0, 0) ? std::nullopt : read_cells(rows->text(0, 0));
+}
+
 }  // namespace
 
 WindowMirror::SourceOf counts_reader(ConnectionPool& pool) {
@@ -46,6 +64,14 @@ WindowMirror::SourceOf counts_reader(ConnectionPool& pool) {
                                    .add(grid.start_of(range.first).time_since_epoch().count())
                                    .add(grid.start_of(range.last).time_since_epoch().count()),
                                grid, sink);
+        };
+    };
+}
+
+CellSourceOf cells_reader(ConnectionPool& pool) {
+    return [&pool](const PoolName& name, Duration window_size) -> CellSource {
+        return [&pool, name, grid = WindowGrid{window_size}](WindowIndex window) {
+            return read_stored_cells(pool, Parameters{}.add(name.text()).add(to_ms(grid.start_of(window))));
         };
     };
 }

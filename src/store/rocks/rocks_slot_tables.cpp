@@ -156,6 +156,25 @@ public:
         return scanned && !readable ? Unexpected{damaged("counts")} : scanned;
     }
 
+    Result<std::optional<WindowCells>, StoreError> cells(PoolId pool, WindowIndex window) override {
+        const auto database = current();
+        if (!database) {
+            return Unexpected{closed()};
+        }
+        std::string row;
+        const auto found =
+            database->db().Get({}, database->table(Table::Counts), rocks::count_key(pool, window), &row);
+        if (found.IsNotFound()) {
+            return std::optional<WindowCells>{};
+        }
+        if (!found.ok()) {
+            return Unexpected{to_error("cannot read cells", found)};
+        }
+        auto content = rocks::decode_content(row);
+        return content ? Result<std::optional<WindowCells>, StoreError>{std::move(content->cells)}
+                       : Unexpected{damaged("counts")};
+    }
+
     Result<void, StoreError> scan_slots(const std::function<void(const Slot&)>& sink) override {
         bool readable = true;
         const Instant horizon = this->horizon();
@@ -259,6 +278,7 @@ private:
     static rocksdb::Status fill(rocksdb::WriteBatch& batch, const SlotChanges& changes,
                                 const Database& database) {
         rocksdb::Status status;
+        bool is_newest = false;  // An older Sluice must not open it any more.
         const auto put = [&](Table table, std::string_view key, std::string_view value) {
             if (status.ok()) {
                 status = batch.Put(database.table(table), slice(key), slice(value));
@@ -272,14 +292,15 @@ private:
         }
         for (const ConfigVersion& config : changes.configs) {
             put(Table::Meta, rocks::config_key(config.id), rocks::encode_config(config));
+            is_newest = is_newest || rocks::needs_newest_format(config);
         }
         for (const Pool& pool : changes.pools) {
             put(Table::Meta, rocks::pool_key(pool.name), rocks::encode_pool(pool));
         }
         for (const WindowCount& count : changes.counts) {
             const std::string key = rocks::count_key(count.pool, count.window);
-            if (count.places != 0) {
-                put(Table::Counts, key, rocks::encode_places(count.places));
+            if (count.content.places != 0) {
+                put(Table::Counts, key, rocks::encode_content(count.content));
             } else if (status.ok()) {
                 status = batch.Delete(database.table(Table::Counts), key);
             }
@@ -297,7 +318,9 @@ private:
         }
         if (changes.horizon) {
             put(Table::Meta, rocks::kHorizonKey, rocks::encode_instant(*changes.horizon));
-            // A Sluice that knows no horizon would bring back what is forgotten.
+            is_newest = true;  // A Sluice that knows no horizon would bring back what is forgotten.
+        }
+        if (is_newest) {
             put(Table::Meta, rocks::kFormatKey, ByteWriter{}.number(rocks::kFormatVersion).bytes());
         }
         return status;

@@ -11,6 +11,10 @@ std::uint64_t to_number(Instant instant) {
 Instant to_instant(std::uint64_t number) { return Instant{Duration{static_cast<Duration::rep>(number)}}; }
 Duration to_duration(std::uint64_t number) { return Duration{static_cast<Duration::rep>(number)}; }
 
+// What the last number of a config that every format has may say.
+constexpr std::uint8_t kIsActive = 1;
+constexpr std::uint8_t kHasSpreadAndPast = 2;
+
 // Absent is 0: neither a delay nor a look-ahead plus one is ever 0.
 std::uint64_t to_number(std::optional<Duration> duration) {
     return static_cast<std::uint64_t>(duration.value_or(Duration{0}).count());
@@ -93,31 +97,73 @@ std::optional<WindowIndex> decode_count_key(std::string_view key) {
     return reader.consumed() ? std::optional{window} : std::nullopt;
 }
 
-std::string encode_places(Places places) { return ByteWriter{}.number(places).bytes(); }
+// Cells stand behind the places, if there are any: how many, and the owner of each.
+std::string encode_content(const WindowContent& content) {
+    ByteWriter writer;
+    writer.number(content.places);
+    if (content.cells) {
+        writer.number(static_cast<std::uint16_t>(content.cells->count()));
+        for (const Cell owner : content.cells->owners()) {
+            writer.number(owner);
+        }
+    }
+    return std::move(writer).bytes();
+}
 
 std::optional<Places> decode_places(std::string_view bytes) {
     ByteReader reader{bytes};
     const auto places = reader.number<Places>();
-    return reader.consumed() ? std::optional{places} : std::nullopt;
+    if (reader.consumed()) {
+        return places;
+    }
+    const std::size_t cells = reader.number<std::uint16_t>();
+    const bool whole =
+        reader.ok() && bytes.size() == sizeof places + sizeof(std::uint16_t) + cells * sizeof(Cell);
+    return whole ? std::optional{places} : std::nullopt;
+}
+
+std::optional<WindowContent> decode_content(std::string_view bytes) {
+    ByteReader reader{bytes};
+    WindowContent content{reader.number<Places>()};
+    if (reader.consumed()) {
+        return content;
+    }
+    std::vector<Cell> owners(reader.number<std::uint16_t>());
+    for (Cell& owner : owners) {
+        owner = reader.number<Cell>();
+    }
+    if (reader.consumed()) {
+        content.cells = WindowCells::restore(std::move(owners));
+    }
+    return content.cells ? std::optional{std::move(content)} : std::nullopt;
 }
 
 std::string config_key(ConfigId id) {
     return ByteWriter{}.raw("config/").number(static_cast<std::uint32_t>(id)).bytes();
 }
 
+bool needs_newest_format(const ConfigVersion& config) {
+    return config.terms.spread != Spread::Random || config.terms.past != Past::AsSent;
+}
+
 std::string encode_config(const ConfigVersion& config) {
     const std::uint64_t lookahead =
         config.terms.max_lookahead ? static_cast<std::uint64_t>(*config.terms.max_lookahead) + 1 : 0;
-    return ByteWriter{}
-        .number(static_cast<std::uint32_t>(config.id))
+    ByteWriter writer;
+    writer.number(static_cast<std::uint32_t>(config.id))
         .text(config.terms.name.text())
         .number(config.terms.max_per_window)
         .number(to_number(std::optional{config.terms.window_size}))
         .text(config.terms.pool.text())
         .number(lookahead)
         .number(to_number(config.effective_from))
-        .number(static_cast<std::uint8_t>(config.active ? 1 : 0))
-        .bytes();
+        .number(static_cast<std::uint8_t>((config.active ? kIsActive : 0) |
+                                          (needs_newest_format(config) ? kHasSpreadAndPast : 0)));
+    if (needs_newest_format(config)) {
+        writer.number(static_cast<std::uint8_t>(config.terms.spread))
+            .number(static_cast<std::uint8_t>(config.terms.past));
+    }
+    return std::move(writer).bytes();
 }
 
 std::optional<ConfigVersion> decode_config(std::string_view bytes) {
@@ -129,13 +175,21 @@ std::optional<ConfigVersion> decode_config(std::string_view bytes) {
     const auto pool = PoolName::make(reader.text());
     const auto lookahead = reader.number<std::uint64_t>();
     const Instant effective_from = to_instant(reader.number<std::uint64_t>());
-    const bool active = reader.number<std::uint8_t>() != 0;
+    const auto flags = reader.number<std::uint8_t>();
+    const bool active = (flags & kIsActive) != 0;
+    const bool is_long = (flags & kHasSpreadAndPast) != 0;
+    const auto spread = is_long ? Spread{reader.number<std::uint8_t>()} : Spread::Random;
+    const auto past = is_long ? Past{reader.number<std::uint8_t>()} : Past::AsSent;
+    if (spread > Spread::Stratified || past > Past::Now) {
+        return std::nullopt;
+    }
     if (!reader.consumed() || !name || !pool || window_size <= Duration{0} || max_per_window == 0) {
         return std::nullopt;
     }
     const auto max_lookahead =
         lookahead == 0 ? std::nullopt : std::optional{static_cast<std::int64_t>(lookahead - 1)};
-    return ConfigVersion{id, ConfigDraft{*name, max_per_window, window_size, *pool, max_lookahead},
+    return ConfigVersion{id,
+                         ConfigDraft{*name, max_per_window, window_size, *pool, max_lookahead, spread, past},
                          effective_from, active};
 }
 

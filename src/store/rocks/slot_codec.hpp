@@ -8,8 +8,9 @@
 
 namespace sluice::rocks {
 
-// How rows look on disk. Changing any of this changes kFormatVersion.
-inline constexpr std::uint32_t kFormatVersion = 2;  // Version 1 had no horizon; the rest is the same.
+// How rows look on disk. Changing any of this changes kFormatVersion. Version 1 had no horizon; version 2 had
+// neither cells behind a count nor spread and past behind a config. All that they wrote is read as it is.
+inline constexpr std::uint32_t kFormatVersion = 3;
 
 std::string encode_slot(const Slot& slot);
 std::optional<Slot> decode_slot(std::string_view event_id, std::string_view bytes);
@@ -26,10 +27,14 @@ std::string past_prefix(const EventId& event_id);
 
 std::string count_key(PoolId pool, WindowIndex window);
 std::optional<WindowIndex> decode_count_key(std::string_view key);
-std::string encode_places(Places places);
+std::string encode_content(const WindowContent& content);
+std::optional<WindowContent> decode_content(std::string_view bytes);
+// Of encoded content, without a look at the cells themselves.
 std::optional<Places> decode_places(std::string_view bytes);
 
 std::string config_key(ConfigId id);
+// True when an older format could not hold it.
+bool needs_newest_format(const ConfigVersion& config);
 std::string encode_config(const ConfigVersion& config);
 std::optional<ConfigVersion> decode_config(std::string_view bytes);
 

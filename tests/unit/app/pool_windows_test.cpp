@@ -73,10 +73,10 @@ TEST_F(PoolWindowsTest, SearchesNotPastTheRange) {
 TEST_F(PoolWindowsTest, AddsToWhatIsStored) {
     store({kBase, kBase}, 5);
 
-    windows_.add(kBase, 2);
+    windows_.take(SlotPolicy{}, Placement{kBase, Instant{}}, 2);
     EXPECT_EQ(windows_.held(kBase), 7U);
 
-    windows_.remove(kBase, 6);
+    windows_.give_back(kBase, 6, Duration{1000}, Duration{0});
     EXPECT_EQ(windows_.held(kBase), 1U);
 }
 
@@ -97,7 +97,7 @@ TEST_F(PoolWindowsTest, TellsHowMuchItKeeps) {
     windows_.held(kBase);
     EXPECT_EQ(windows_.entries(), before + 1);
 
-    windows_.add(kBase, 1);
+    windows_.take(SlotPolicy{}, Placement{kBase, Instant{}}, 1);
     EXPECT_GT(windows_.entries(), before + 1);
 }
 

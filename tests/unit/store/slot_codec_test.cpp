@@ -4,6 +4,7 @@
 
 #include <gtest/gtest.h>
 
+#include "base/bytes.hpp"
 #include "support/slot_words.hpp"
 
 namespace sluice::rocks {
@@ -27,6 +28,8 @@ ConfigVersion full_config() {
     ConfigVersion version{ConfigId{4}, draft("b", 1'000'000'000, kDurationMax), kNoon, false};
     version.terms.pool = pool(std::string(PoolName::kBytesMax, 'p'));
     version.terms.max_lookahead = std::numeric_limits<std::int64_t>::max();
+    version.terms.spread = Spread::Stratified;
+    version.terms.past = Past::Now;
     return version;
 }
 
@@ -86,13 +89,49 @@ TEST(SlotCodec, SortsCountsByPoolAndWindow) {
 
 TEST(SlotCodec, RefusesCountsThatAreCutShortOrTooLong) {
     expect_only_whole(count_key(PoolId{9}, 435'000'000), decode_count_key);
-    expect_only_whole(encode_places(17), decode_places);
+    expect_only_whole(encode_content({17}), decode_places);
 }
 
 TEST(SlotCodec, ReadsBackPlaces) {
     for (const Places places : {Places{0}, Places{1}, std::numeric_limits<Places>::max()}) {
-        EXPECT_EQ(decode_places(encode_places(places)), places);
+        EXPECT_EQ(decode_places(encode_content({places})), places);
     }
+}
+
+TEST(SlotCodec, ReadsBackTheCellsOfAWindow) {
+    WindowCells cells{5};
+    cells.take(std::vector<Cell>{1, 3});
+    cells.take(std::vector<Cell>{4});
+    const WindowContent content{3, cells};
+    const std::string row = encode_content(content);
+
+    EXPECT_EQ(decode_places(row), 3U);
+    EXPECT_EQ(decode_content(row), content);
+    EXPECT_EQ(decode_content(encode_content({3})), WindowContent{3});
+    for (std::size_t length = sizeof(Places) + 1; length < row.size(); ++length) {
+        EXPECT_FALSE(decode_places(row.substr(0, length))) << length << " bytes";
+        EXPECT_FALSE(decode_content(row.substr(0, length))) << length << " bytes";
+    }
+    EXPECT_FALSE(decode_places(row + "xx"));
+    EXPECT_FALSE(decode_content(row + "xx"));
+}
+
+TEST(SlotCodec, RefusesCellsThatNobodyCanOwn) {
+    const auto row = [](std::vector<Cell> owners) {
+        ByteWriter writer;
+        writer.number(Places{1}).number(static_cast<std::uint16_t>(owners.size()));
+        for (const Cell owner : owners) {
+            writer.number(owner);
+        }
+        return writer.bytes();
+    };
+
+    EXPECT_TRUE(decode_content(row({0, WindowCells::kFree, 0})));
+    EXPECT_FALSE(decode_content(row({})));
+    EXPECT_FALSE(decode_content(row({1, 1})));
+    EXPECT_FALSE(decode_content(row({WindowCells::kFree, 0})));
+    EXPECT_FALSE(decode_content(row({0, 7})));
+    EXPECT_FALSE(decode_content(row(std::vector<Cell>(kCellsMax + 1, WindowCells::kFree))));
 }
 
 void expect_equal(const ConfigVersion& one, const ConfigVersion& other) {
@@ -102,6 +141,8 @@ void expect_equal(const ConfigVersion& one, const ConfigVersion& other) {
     EXPECT_EQ(one.terms.window_size, other.terms.window_size);
     EXPECT_EQ(one.terms.pool, other.terms.pool);
     EXPECT_EQ(one.terms.max_lookahead, other.terms.max_lookahead);
+    EXPECT_EQ(one.terms.spread, other.terms.spread);
+    EXPECT_EQ(one.terms.past, other.terms.past);
     EXPECT_EQ(one.effective_from, other.effective_from);
     EXPECT_EQ(one.active, other.active);
 }

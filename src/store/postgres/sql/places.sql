@@ -247,7 +247,11 @@ declare
     first_room bigint;     -- The same of the requested one; negative: it never fits.
     first_strt timestamptz;
     reach_end timestamptz;
+    asked bigint;          -- The requested time, or the present in its place.
     latest bigint;         -- The last millisecond that the event may have.
+    cell_ct integer;       -- Of a stratified window; else null.
+    taken_cells smallint[]; -- The window's, with those of the event.
+    taken_ms bigint;       -- The event's time in them.
     position timestamptz;  -- The first chunk that was not looked at yet.
     sure_ts timestamptz;   -- From the position to there, all chunks have their counters.
     chunk_strt timestamptz;
@@ -270,18 +274,21 @@ begin
     end if;
     select c.rl_wndw_config_id, c.pool_nm, hashtext(c.pool_nm), c.wndw_size_ms, c.chunk_ms,
            c.wndw_max_event_ct - a_weight,
-           c.wndw_max_event_ct::bigint * (c.first_ms + c.wndw_size_ms - a_requested) / c.wndw_size_ms
+           c.wndw_max_event_ct::bigint * (c.first_ms + c.wndw_size_ms - c.asked) / c.wndw_size_ms
                - a_weight,
            sluice.from_ms(c.first_ms),
            sluice.from_ms(c.first_ms + c.wndw_size_ms
                * (1 + least((c.latest - c.first_ms) / c.wndw_size_ms, c.max_lookahead_ct))),
-           c.latest, sluice.from_ms(a_requested - a_requested % c.chunk_ms), sluice.has_one_snapshot()
-    into config_id, pool, pool_hash, size, chunk_ms, room, first_room, first_strt, reach_end, latest, position,
-         is_old
+           c.asked, c.latest, sluice.from_ms(c.asked - c.asked % c.chunk_ms),
+           case when c.spread_cd = 1 then c.wndw_max_event_ct end, sluice.has_one_snapshot()
+    into config_id, pool, pool_hash, size, chunk_ms, room, first_room, first_strt, reach_end, asked, latest, position,
+         cell_ct, is_old
     from (select o.*, o.wndw_size_ms * o.chunk_ct as chunk_ms,
-                 a_requested - a_requested % o.wndw_size_ms as first_ms,
-                 a_requested + coalesce(a_max_delay, 3653::bigint * 86400000) as latest -- Ten years.
-          from @tables@.rl_event_wndw_config o where o.wndw_config_nm = a_config and o.act_in = 1) as c;
+                 o.asked - o.asked % o.wndw_size_ms as first_ms,
+                 o.asked + coalesce(a_max_delay, 3653::bigint * 86400000) as latest -- Ten years.
+          from (select v.*, case v.past_cd when 0 then a_requested
+                            else greatest(a_requested, (sluice.limit_clock() + 999) / 1000) end as asked
+                from @tables@.rl_event_wndw_config v where v.wndw_config_nm = a_config and v.act_in = 1) as o) as c;
     if (room >= 0 and not is_old) is not true then
         if room is null then
             raise exception using errcode = 'SL404',
@@ -328,10 +335,20 @@ begin
             order by w.wndw_strt_ts limit 1
             for update skip locked;
             if found then
-                update @tables@.rl_wndw_ct w set slot_ct = w.slot_ct + a_weight
+                if cell_ct is not null then
+                    select p.cells, p.scheduled_ms into taken_cells, taken_ms
+                    from @tables@.rl_wndw_ct w,
+                         sluice.cells_of(w.cells, w.slot_ct, cell_ct) as known,
+                         sluice.place_in_cells(known, window_ms, size, asked, latest, a_weight) as p
+                    where w.ctid = window_row and known is not null;
+                    -- The window has room, but no cell that max_delay allows. It is the last within reach.
+                    exit when found and taken_cells is null;
+                end if;
+                update @tables@.rl_wndw_ct w set slot_ct = w.slot_ct + a_weight, cells = taken_cells
                 where w.ctid = window_row -- Ours: it stays where it is.
                 returning config_id, pool, window_ms,
-                          sluice.draw_time(window_ms, size, a_requested, latest) into place;
+                          coalesce(taken_ms, sluice.draw_time(window_ms, size, asked, latest))
+                into place;
                 -- A quarter of the chunk was in the way: the next search need not look at it again.
                 if window_ms - sluice.to_ms(open_strt) >= chunk_ms / 4 and open_strt >= first_strt
                     and coalesce(full_ct, 0) <= room + 1 then
@@ -352,7 +369,7 @@ begin
             if is_old then -- Whoever has lowered a counter since has written to its chunk.
                 perform 1 from @tables@.rl_wndw_frontier_trk f
                 where f.pool_nm = pool and f.req_ts < reach_end
-                  and f.req_ts >= sluice.from_ms(a_requested - a_requested % chunk_ms)
+                  and f.req_ts >= sluice.from_ms(asked - asked % chunk_ms)
                 order by f.req_ts for share;
             end if;
             raise exception using errcode = 'SL503', message = 'Every window within reach is full.';
@@ -361,7 +378,7 @@ begin
         end if;
         perform pg_sleep(0.005 * attempt);
         busy := false;
-        position := sluice.from_ms(a_requested - a_requested % chunk_ms);
+        position := sluice.from_ms(asked - asked % chunk_ms);
     end loop;
 end
 $$;
@@ -374,7 +391,10 @@ declare
     window_strt constant timestamptz := sluice.from_ms(a_place.window_ms);
     left_ct bigint;
 begin
-    update @tables@.rl_wndw_ct w set slot_ct = w.slot_ct - a_weight
+    update @tables@.rl_wndw_ct w
+    set slot_ct = w.slot_ct - a_weight,
+        cells = sluice.release_cells(w.cells, a_place.scheduled_ms - a_place.window_ms,
+            (select p.wndw_size_ms from sluice.pool p where p.pool_nm = a_place.pool_nm))
     where w.pool_nm = a_place.pool_nm and w.wndw_strt_ts = window_strt
     returning w.slot_ct into left_ct;
     perform sluice.lower_bounds(p.pool_nm, f.req_ts, window_strt, left_ct)

@@ -98,10 +98,12 @@ begin
 end
 $$;
 
--- Stores slots that were planned in windows which this transaction holds, and counts those that are new.
+-- Stores slots that were planned in windows which this transaction holds, and counts those that are new. a_cells
+-- tells the cells of each, see take_cells_of_all; null: it has none, and its window none from then on.
 -- Answers with what is stored for all of them if another transaction was faster with some; else with nothing.
 create or replace function sluice.store_slots(a_now timestamptz, a_events text[], a_pools text[], a_configs text[],
-    a_requested bigint[], a_windows bigint[], a_scheduled bigint[], a_weights integer[], a_delays bigint[])
+    a_requested bigint[], a_windows bigint[], a_scheduled bigint[], a_weights integer[], a_delays bigint[],
+    a_cells text[] default null)
 returns setof @tables@.rl_event_slot_dtl language plpgsql as $$
 declare
     stored_ct bigint;
@@ -114,10 +116,18 @@ begin
         from unnest(a_events, a_pools, a_configs, a_requested, a_windows, a_scheduled, a_weights, a_delays)
             as p (event_id, pool_nm, config_id, requested, window_ms, scheduled, weight, max_delay)
         on conflict on constraint rl_event_slot_dtl_iux do nothing
-        returning d.pool_nm, d.wndw_strt_ts, d.weight_ct
+        returning d.event_id, d.pool_nm, d.wndw_strt_ts, d.weight_ct
     ), counted as (
-        update @tables@.rl_wndw_ct w set slot_ct = w.slot_ct + s.places
-        from (select pool_nm, wndw_strt_ts, sum(weight_ct) as places from stored group by 1, 2) as s
+        update @tables@.rl_wndw_ct w
+        set slot_ct = w.slot_ct + s.places,
+            cells = case when s.in_cells then sluice.take_cells_of_all(w.cells, w.slot_ct, s.cells) end
+        from (select stored.pool_nm, stored.wndw_strt_ts, sum(stored.weight_ct) as places,
+                     bool_and(planned.cells is not null) as in_cells,
+                     array_agg(planned.cells) filter (where planned.cells is not null) as cells
+              from stored
+              left join (select p.* from unnest(a_events, a_cells) as p (event_id, cells)
+                         where a_cells is not null) as planned on planned.event_id = stored.event_id
+              group by 1, 2) as s
         where w.pool_nm = s.pool_nm and w.wndw_strt_ts = s.wndw_strt_ts
     )
     select count(*) into stored_ct from stored;
@@ -178,7 +188,9 @@ declare
 begin
     select p.* into pool from sluice.pool p where p.pool_nm = a_slot.pool_nm;
     window_ms := scheduled - scheduled % pool.wndw_size_ms;
-    update @tables@.rl_wndw_ct w set slot_ct = w.slot_ct - a_slot.weight_ct
+    update @tables@.rl_wndw_ct w
+    set slot_ct = w.slot_ct - a_slot.weight_ct,
+        cells = sluice.release_cells(w.cells, scheduled - window_ms, pool.wndw_size_ms)
     where w.pool_nm = a_slot.pool_nm and w.wndw_strt_ts = sluice.from_ms(window_ms)
     returning w.slot_ct into left_ct;
     perform sluice.lower_bounds(a_slot.pool_nm,
