@@ -5,6 +5,7 @@
 #include <iostream>
 #include <map>
 #include <mutex>
+#include <optional>
 #include <thread>
 
 #include <gtest/gtest.h>
@@ -20,6 +21,8 @@ using SteadyClock = std::chrono::steady_clock;
 
 constexpr int kCapacity = 3;
 constexpr int kOpenBudget = 2'000;
+constexpr auto kPause = 2ms;  // Of a customer. One who never rests keeps the processors from the servers.
+const std::string kStarved = "STARVED";
 
 // SLUICE_TORTURE_SECONDS makes it longer.
 std::chrono::seconds length() {
@@ -36,6 +39,7 @@ public:
         int decided = 0;     // Allowed by the store.
         int over = 0;        // Of these, beyond the capacity of their key.
         int without = 0;     // Allowed without the store.
+        int starved = 0;     // The same, while the server got no processor.
         int denied = 0;      // By the store, or for want of it.
         int unexpected = 0;  // Anything else.
     };
@@ -50,6 +54,7 @@ public:
             ++sums.decided;
         } else {
             ++(reason == "FAIL_OPEN"                           ? sums.without
+               : reason == kStarved                            ? sums.starved
                : reason == "DENIED" || reason == "FAIL_CLOSED" ? sums.denied
                                                                : sums.unexpected);
         }
@@ -65,22 +70,81 @@ private:
     std::map<std::string, int> used_;
 };
 
+// A master that nobody harms. A busy machine may keep it from answering all the same: with its two processors
+// in use by others, the process of a master was seen to wait 4.9 s for one, ready to run. The kernel counts
+// that, so that such a check can be told from one that Sluice delays.
+class Bystander {
+public:
+    explicit Bystander(redis::Endpoint server)
+        : server_{std::move(server)}, process_{RawRedis{server_}.process()} {}
+
+    // As the node says; kStarved for FAIL_OPEN if the master waited for a processor most of the time since
+    // the first check that it did not answer.
+    std::string check(const LimitNode& node, const std::string& key, const std::string& plan) {
+        const Reading before = read();
+        std::string reason = node.check(key, plan);
+        const auto end = SteadyClock::now();
+        if (!reason.starts_with("FAIL")) {
+            const std::lock_guard lock{mutex_};
+            silent_since_.reset();
+            return reason;
+        }
+        const Reading since = silent_since(before);
+        RawRedis{server_}.ask({"PING"});  // It had a processor by now: its waiting is counted.
+        const Reading after = read();
+        const auto waited = after.waited - since.waited - (after.at - end);
+        return reason == "FAIL_OPEN" && waited >= (end - since.at) / 2 ? kStarved : reason;
+    }
+
+private:
+    struct Reading {
+        SteadyClock::time_point at;
+        std::chrono::nanoseconds waited;  // For a processor, since the process began. 0 if nobody counts it.
+    };
+
+    [[nodiscard]] Reading read() const {
+        std::ifstream file{"/proc/" + std::to_string(process_) + "/schedstat"};
+        std::int64_t ran = 0;
+        std::int64_t waited = 0;
+        file >> ran >> waited;
+        return {SteadyClock::now(), std::chrono::nanoseconds{waited}};
+    }
+
+    Reading silent_since(const Reading& now) {
+        const std::lock_guard lock{mutex_};
+        silent_since_ = silent_since_.value_or(now);
+        return *silent_since_;
+    }
+
+    const redis::Endpoint server_;
+    const pid_t process_;
+    std::mutex mutex_;
+    std::optional<Reading> silent_since_;  // Guarded by mutex_.
+};
+
+// Masters by their number: one that is not there is harmed.
+using Bystanders = std::map<std::size_t, Bystander>;
+
 // A customer asks for a key of every kind by turns; a new set of keys every quarter of a second.
-void shop(const LimitNode& node, const std::string& name, bool on_a_cluster, Account& account,
+void shop(const LimitNode& node, const std::string& name, Bystanders* cluster, Account& account,
           const std::stop_token& stop) {
     std::vector<std::string> keys;
     auto next = SteadyClock::now();
     for (int round = 0; !stop.stop_requested();) {
         if (SteadyClock::now() >= next) {
             const std::string prefix = "t" + std::to_string(round++) + "-";
-            keys = on_a_cluster ? key_of_each_master(prefix) : std::vector<std::string>{prefix};
+            keys = cluster != nullptr ? key_of_each_master(prefix) : std::vector<std::string>{prefix};
             next = SteadyClock::now() + 250ms;
         }
         for (std::size_t i = 0; i < keys.size(); ++i) {
-            const std::string master = on_a_cluster ? " master " + std::to_string(i) : "";
-            account.note(name + master + " open", keys[i], node.check(keys[i], "gold"));
-            account.note(name + master + " closed", keys[i], node.check(keys[i], "safe"));
+            const std::string master = cluster != nullptr ? " master " + std::to_string(i) : "";
+            const bool harmed = cluster == nullptr || !cluster->contains(i);
+            for (const auto& [plan, policy] : {std::pair{"gold", " open"}, std::pair{"safe", " closed"}}) {
+                account.note(name + master + policy, keys[i],
+                             harmed ? node.check(keys[i], plan) : cluster->at(i).check(node, keys[i], plan));
+            }
         }
+        std::this_thread::sleep_for(kPause);
     }
 }
 
@@ -92,28 +156,37 @@ TEST_F(LimitTorture, AdmitsNothingBeyondTheLimitsWhileServersAreFrozenAndKilled)
     OwnRedis cluster{"redis-cluster"};
     OwnServer postgres;
     const auto masters = redis::parse_redis_address(cluster.address())->nodes;
-    for (const auto& each : masters) {
-        RawRedis{each}.ask({"CONFIG", "SET", "cluster-require-full-coverage", "no"});
+    RawRedis first{masters[0]};
+    std::vector<redis::Endpoint> nodes = masters;
+    nodes.push_back(replica_of(first));
+    for (const auto& each : nodes) {
+        RawRedis one{each};
+        one.ask({"CONFIG", "SET", "cluster-require-full-coverage", "no"});
+        // Otherwise masters that get no processor for two seconds give each other up.
+        one.ask({"CONFIG", "SET", "cluster-node-timeout", "60000"});
     }
     const Variables budget{{"SLUICE_LIMITS_FAIL_OPEN_TOKENS", std::to_string(kOpenBudget)}};
     const LimitNode on_redis{{"--store", "memory", "--redis", redis.address()}, "500ms", budget};
-    // Longer: a busy machine is not to be taken for a master that does not answer.
-    const LimitNode on_cluster{{"--store", "memory", "--redis", cluster.address()}, "1500ms", budget};
+    const LimitNode on_cluster{{"--store", "memory", "--redis", cluster.address()}, "500ms", budget};
     const LimitNode on_postgres{{"--store", postgres.dsn()}, "500ms", budget};
     const auto process_of = [](auto&& session) {
         return static_cast<pid_t>(
             std::stoi(ask(*session, "select split_part(pg_read_file('postmaster.pid'), chr(10), 1)")));
     };
+    Bystanders bystanders;
+    bystanders.try_emplace(0, masters[0]);
+    bystanders.try_emplace(2, masters[2]);
     Account account;
     {
         std::vector<std::jthread> customers;
         for (int i = 0; i < 2; ++i) {
             customers.emplace_back(
-                [&](const std::stop_token& stop) { shop(on_redis, "redis", false, account, stop); });
+                [&](const std::stop_token& stop) { shop(on_redis, "redis", nullptr, account, stop); });
+            customers.emplace_back([&](const std::stop_token& stop) {
+                shop(on_cluster, "cluster", &bystanders, account, stop);
+            });
             customers.emplace_back(
-                [&](const std::stop_token& stop) { shop(on_cluster, "cluster", true, account, stop); });
-            customers.emplace_back(
-                [&](const std::stop_token& stop) { shop(on_postgres, "postgres", false, account, stop); });
+                [&](const std::stop_token& stop) { shop(on_postgres, "postgres", nullptr, account, stop); });
         }
         const auto freeze = [](pid_t server, const LimitNode& node) {
             {
@@ -146,7 +219,7 @@ TEST_F(LimitTorture, AdmitsNothingBeyondTheLimitsWhileServersAreFrozenAndKilled)
     for (const auto& [name, sums] : account.sums()) {
         std::cout << name << ": " << sums.keys << " keys, " << sums.decided << " allowed by the store, "
                   << sums.over << " of them beyond the limit, " << sums.without << " allowed without it, "
-                  << sums.denied << " denied\n";
+                  << sums.starved << " while it got no processor, " << sums.denied << " denied\n";
         EXPECT_GT(sums.decided, 0) << name;
         EXPECT_EQ(sums.over, 0) << name;
         EXPECT_EQ(sums.unexpected, 0) << name;
@@ -155,7 +228,7 @@ TEST_F(LimitTorture, AdmitsNothingBeyondTheLimitsWhileServersAreFrozenAndKilled)
             EXPECT_EQ(sums.without, 0) << name;
         }
         // An outage ends after ten quiet seconds, and with it its budget.
-        EXPECT_LE(sums.without, kOpenBudget * (1 + length() / 10s)) << name;
+        EXPECT_LE(sums.without + sums.starved, kOpenBudget * (1 + length() / 10s)) << name;
     }
 }
 
