@@ -17,16 +17,49 @@ protected:
         for (const std::string& id : ids) {
             commands.emplace_back(assign(id, "a", SlotAsk{kNoon}));
         }
+        std::vector<SlotOutcome> outcomes;
+        for (SlotReply& reply : node->execute(commands)) {
+            outcomes.push_back(std::get<SlotOutcome>(std::move(reply)));
+        }
+        return refused_in(ids, outcomes);
+    }
+
+    // The same in one request for all of them.
+    static std::vector<std::string> refused_of_each(Node& node, const std::vector<std::string>& ids) {
+        AssignEach command;
+        for (const std::string& id : ids) {
+            command.events.push_back(assign(id, "a", SlotAsk{kNoon}));
+        }
+        const std::vector<SlotCommand> commands{std::move(command)};
+        return refused_in(ids, std::get<std::vector<SlotOutcome>>(node->execute(commands).front()));
+    }
+
+    static std::vector<std::string> refused_in(const std::vector<std::string>& ids,
+                                               const std::vector<SlotOutcome>& outcomes) {
         std::vector<std::string> refused;
-        const auto replies = node->execute(commands);
         for (std::size_t i = 0; i < ids.size(); ++i) {
-            const auto& outcome = std::get<SlotOutcome>(replies[i]);
-            if (!outcome) {
-                EXPECT_EQ(outcome.error().fault, SlotFault::Contended) << outcome.error().detail;
+            if (!outcomes.at(i)) {
+                EXPECT_EQ(outcomes[i].error().fault, SlotFault::Contended) << outcomes[i].error().detail;
                 refused.push_back(ids[i]);
             }
         }
         return refused;
+    }
+
+    // A full batch of events, and the 50 of them that the application's transaction is at from now on.
+    static std::pair<std::vector<std::string>, std::vector<std::string>> many_held(
+        postgres::Connection& application) {
+        std::vector<std::string> ids;
+        std::vector<std::string> held;
+        ask(application, "begin");
+        for (int i = 0; i < 256; ++i) {
+            ids.push_back("x" + std::to_string(i));
+            if (i % 5 == 3 && held.size() < 50) {
+                held.push_back(ids.back());
+                ask(application, call_assign(ids.back()));
+            }
+        }
+        return {ids, held};
     }
 
     static std::vector<std::string> batch(const std::string& prefix, const std::vector<std::string>& held) {
@@ -82,6 +115,56 @@ TEST_P(HeldEvent, IsWaitedForOnceAndDelaysLaterBatchesNoMore) {
     EXPECT_LT(second, first);
     ask(*application, "rollback");
     EXPECT_EQ(refused_of(one, {"h"}), std::vector<std::string>{});
+}
+
+TEST_P(HeldEvent, IsRefusedAloneWhereManyOfABatchAreHeld) {
+    Node one = patient_node();
+    must(one->put_config(draft("a", 50, 1s)));
+    one.window_of("first");
+    const auto application = connect();
+    const auto [ids, held] = many_held(*application);
+    const auto timed = [&, ids = ids, held = held] {
+        const auto start = steady_clock::now();
+        EXPECT_EQ(refused_of(one, ids), held);
+        return steady_clock::now() - start;
+    };
+
+    const auto first = timed();
+    const auto second = timed();
+
+    EXPECT_LT(first, 4s) << "longer than the patience of one batch";
+    EXPECT_LT(second, first) << "they are known to be held";
+    ask(*application, "rollback");
+    EXPECT_EQ(refused_of(one, ids), std::vector<std::string>{});
+}
+
+TEST_P(HeldEvent, IsRefusedAloneWhereManyOfOneRequestAreHeld) {
+    Node one = patient_node();
+    must(one->put_config(draft("a", 50, 1s)));
+    one.window_of("first");
+    const auto application = connect();
+    const auto [ids, held] = many_held(*application);
+    const auto start = steady_clock::now();
+
+    EXPECT_EQ(refused_of_each(one, ids), held);
+
+    EXPECT_LT(steady_clock::now() - start, 4s) << "longer than the patience of one batch";
+    ask(*application, "rollback");
+    EXPECT_EQ(refused_of_each(one, ids), std::vector<std::string>{});
+}
+
+TEST_P(HeldEvent, IsAnsweredIfItIsLetGoInTime) {
+    Node one = patient_node();
+    must(one->put_config(draft("a", 50, 1s)));
+    one.window_of("first");
+    const auto application = connect();
+    const auto [ids, held] = many_held(*application);
+    const auto ended = std::async(std::launch::async, [&] {
+        EXPECT_TRUE(somebody_waits());
+        ask(*application, "commit");
+    });
+
+    EXPECT_EQ(refused_of(one, ids), std::vector<std::string>{});
 }
 
 }  // namespace

@@ -5,6 +5,7 @@
 #include <unordered_map>
 
 #include "app/slots/slot_errors.hpp"
+#include "store/postgres/held_search.hpp"
 
 namespace sluice::postgres {
 namespace {
@@ -16,8 +17,6 @@ constexpr milliseconds kPatience{2000};  // For windows that others hold, and fo
 constexpr milliseconds kPause{5};
 constexpr std::chrono::microseconds kWork{
     200};  // For each event of a group of all or none: it is no waiting.
-// While a held event is looked for: whoever is taken for one wrongly is tried again.
-constexpr milliseconds kHalfWait{20};
 
 std::vector<Candidate*> undecided(std::span<Candidate*> group) {
     std::vector<Candidate*> rest;
@@ -168,46 +167,64 @@ void BatchAssigner::decide(Group group, SteadyTime deadline) {
         return !parts_.held.contains(one->command->event_id);
     });
     auto failure = decide_together({group.begin(), held}, deadline);
-    // Those were waited for before: one look is enough.
-    for (auto one = held; one != group.end() && steady_clock::now() < deadline; ++one) {
-        failure = decide_together({one, 1}, deadline);
-        refuse_rest({one, 1}, last_word(failure));
+    if (held != group.end() && steady_clock::now() < deadline) {
+        // Those were waited for before: one look is enough.
+        failure = decide_free({held, group.end()}, deadline);
+        refuse_rest({held, group.end()}, last_word(failure));
     }
     // What is left is held since lately, and may be let go soon.
     for (auto rest = undecided(group); !rest.empty(); rest = undecided(group)) {
-        for (auto one = rest.begin(); one != rest.end() && steady_clock::now() < deadline; ++one) {
-            failure = decide_together({one, 1}, deadline);
-        }
         if (steady_clock::now() >= deadline) {
             report(failure);
             refuse_rest(group, last_word(failure));
+            return;
         }
+        failure = decide_free(rest, deadline);
+        std::this_thread::sleep_for(kPause);
     }
 }
 
-std::optional<Failure> BatchAssigner::decide_together(Group group, SteadyTime deadline,
-                                                      milliseconds event_wait) {
+std::optional<Failure> BatchAssigner::decide_free(Group group, SteadyTime deadline) {
+    const auto free = part_held(group, deadline);
+    if (!free) {
+        return free.error();
+    }
+    for (const Candidate* one : group.subspan(*free)) {
+        parts_.held.note(one->command->event_id);
+    }
+    return decide_together(group.first(*free), deadline);
+}
+
+std::optional<Failure> BatchAssigner::decide_together(Group group, SteadyTime deadline) {
     std::optional<Failure> failure;
-    Search search{Completeness::AsManyAsFit, deadline, event_wait};
-    for (auto rest = undecided(group); !rest.empty() && steady_clock::now() < deadline;
-         rest = undecided(group)) {
+    Search search{Completeness::AsManyAsFit, deadline, kHeldWait};
+    for (auto rest = undecided(group); !rest.empty() && steady_clock::now() < deadline;) {
         const auto tried = attempt(rest, search);
         failure = tried ? std::nullopt : std::optional{tried.error()};
         if (tried && *tried == Next::FindHeld) {
-            if (rest.size() == 1) {
-                parts_.held.note(rest.front()->command->event_id);
-                return std::nullopt;
+            const auto free = part_held(rest, deadline);
+            if (!free) {
+                return free.error();
             }
-            const Group halves{rest};
-            decide_together(halves.first(rest.size() / 2), deadline, kHalfWait);
-            return decide_together(halves.subspan(rest.size() / 2), deadline, kHalfWait);
+            rest.resize(*free);
+            continue;
         }
-        if (undecided(rest).size() == rest.size() && !(tried && *tried == Next::LookFurtherOn)) {
+        const std::size_t before = rest.size();
+        rest = undecided(rest);
+        if (rest.size() == before && !(tried && *tried == Next::LookFurtherOn)) {
             search.avoid.clear();
             std::this_thread::sleep_for(kPause);
         }
     }
     return failure;
+}
+
+Result<std::size_t, Failure> BatchAssigner::part_held(Group group, SteadyTime deadline) {
+    const auto lease = parts_.pool.take(deadline);
+    if (!lease) {
+        return Unexpected{lease.error()};
+    }
+    return postgres::part_held(**lease, group);
 }
 
 void BatchAssigner::decide_all(Group group, SteadyTime deadline) {

@@ -13,10 +13,9 @@
 namespace sluice::postgres {
 
 // Assigns slots in batches: attempts, until every event has its answer or patience is over. Windows that
-// others hold are passed over, and waited for only when there is nothing else. A batch with an event that
-// another transaction holds is tried in halves until that event is found, which then is tried alone, so that
-// nobody waits for another's event. An attempt whose outcome is unknown is made again, which finds what was
-// stored.
+// others hold are passed over, and waited for only when there is nothing else. Of a batch with events that
+// other transactions hold, these are found and set aside, so that nobody waits for another's event for longer
+// than it takes to find them. An attempt whose outcome is unknown is made again, which finds what was stored.
 // Thread safety: all of it; every call works on a connection of its own.
 class BatchAssigner {
 public:
@@ -50,8 +49,12 @@ private:
     void decide(Group group, SteadyTime deadline);
     // The same in as few attempts as will do, except for events that are found to be held. Why some of the
     // others are left, if they are.
-    std::optional<Failure> decide_together(Group group, SteadyTime deadline,
-                                           std::chrono::milliseconds event_wait = kHeldWait);
+    std::optional<Failure> decide_together(Group group, SteadyTime deadline);
+    // The same for those whose events are not held now. Remembers who is at the end of the group then: its
+    // event is.
+    std::optional<Failure> decide_free(Group group, SteadyTime deadline);
+    // As held_search.hpp says.
+    Result<std::size_t, Failure> part_held(Group group, SteadyTime deadline);
     // Decides the group as one.
     void decide_all(Group group, SteadyTime deadline);
     // What a group looks for, and where it need not look again for the moment.

@@ -23,14 +23,14 @@ constexpr Statement kTakeSlot{
     " lateral (select (taken.slot).*) d,"
     " lateral sluice.config_version(d.rl_wndw_config_id) c"};
 
-Parameters parameters_of(const AssignSlot& event, Instant now) {
+Parameters parameters_of(const AssignSlot& event, Instant now, std::chrono::milliseconds wait) {
     Parameters parameters;
     parameters.add(event.event_id.text())
         .add(event.config_name.text())
         .add(to_ms(event.ask.requested))
         .add(std::int64_t{event.ask.weight});
     event.ask.max_delay ? parameters.add(event.ask.max_delay->count()) : parameters.add_null();
-    return parameters.add(to_ms(now)).add(std::to_string(kHeldWait.count()) + "ms");
+    return parameters.add(to_ms(now)).add(std::to_string(wait.count()) + "ms");
 }
 
 }  // namespace
@@ -59,11 +59,18 @@ void FunctionAssigner::attempt(std::span<const AssignSlot* const> events, Attemp
         return;
     }
     std::vector<std::size_t> sent;
+    std::vector<bool> held;
     for (std::size_t i = 0; i < events.size(); ++i) {
         if (!outcomes[i].outcome) {
-            (*lease)->queue(kTakeSlot, parameters_of(*events[i], world_.clock.now()));
             sent.push_back(i);
+            held.push_back(held_.contains(events[i]->event_id));
         }
+    }
+    // Those that were waited for before are only looked at, the shorter the more they are.
+    const auto look = look_at_each_of(std::max<std::size_t>(1, std::ranges::count(held, true)));
+    for (std::size_t i = 0; i < sent.size(); ++i) {
+        (*lease)->queue(kTakeSlot,
+                        parameters_of(*events[sent[i]], world_.clock.now(), held[i] ? look : kHeldWait));
     }
     const auto replies = (*lease)->flush_each();
     report(replies);

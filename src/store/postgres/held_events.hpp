@@ -1,5 +1,6 @@
 #pragma once
 
+#include <algorithm>
 #include <chrono>
 #include <mutex>
 #include <string>
@@ -12,6 +13,13 @@ namespace sluice::postgres {
 // How long an insert waits for an event that another transaction is at. Sluice's own transactions need less;
 // whoever is among many others must not keep them.
 inline constexpr std::chrono::milliseconds kHeldWait{50};
+// How long one look at so many events that may be held waits for each of them: all of a batch are looked at
+// in a part of its patience.
+// REQUIRES: events >= 1.
+constexpr std::chrono::milliseconds look_at_each_of(std::size_t events) {
+    using std::chrono::milliseconds;
+    return std::max(milliseconds{2}, kHeldWait / static_cast<milliseconds::rep>(events));
+}
 
 // Events that a transaction of somebody else was lately seen to hold. They are tried alone, and waited for
 // once: whoever repeats such a request must not cost others their time again and again.
