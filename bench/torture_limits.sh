@@ -5,7 +5,8 @@
 # PostgreSQL while these are frozen and killed in turn. Prints for each, by what its plans say of a store that
 # fails, how many were allowed by the store, how many of them beyond the limit of their key, and how many
 # without the store. Fails if one is beyond the limit, if a `closed` plan or a key of a master that answered
-# was allowed without the store, or if `open` ones exceed their budget. A short form is among the tests.
+# was allowed without the store, or if `open` ones exceed their budget. Checks that a master could not answer
+# because it got no processor, as the kernel tells, are counted apart. A short form is among the tests.
 set -euo pipefail
 # shellcheck source=../tools/lib.sh
 source "$(dirname "${BASH_SOURCE[0]}")/../tools/lib.sh"
