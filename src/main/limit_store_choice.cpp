@@ -55,7 +55,7 @@ Result<void, std::string> open_postgres(const Settings& settings, const LimitSto
     constexpr std::size_t kConnections = 5;
     postgres::PoolSettings pool;
     pool.connect.dsn = settings.postgres.dsn;
-    pool.connect.watch = world.postgres.watch;
+    pool.connect.lives = world.postgres.lives;
     pool.min = std::min(settings.postgres.pool_min, kConnections);
     pool.max = kConnections;
     PostgresLimitOptions options;

@@ -10,7 +10,7 @@
 #include "main/limit_figures.hpp"
 #include "main/tally.hpp"
 #include "store/postgres/connection_pool.hpp"
-#include "store/postgres/server_watch.hpp"
+#include "store/postgres/server_lives.hpp"
 #include "store/postgres/store_health.hpp"
 
 namespace sluice {

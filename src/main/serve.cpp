@@ -70,7 +70,7 @@ public:
                 return Unexpected{loaded.error()};
             }
         }
-        auto opened = open_slot_store(settings_, {clock_, metrics_, *log_}, {metrics_, watch_});
+        auto opened = open_slot_store(settings_, {clock_, metrics_, *log_}, {metrics_, lives_});
         if (!opened) {
             return Unexpected{opened.error()};
         }
@@ -104,7 +104,7 @@ private:
                 return Unexpected{loaded.error()};
             }
         }
-        const PostgresWorld postgres{metrics_, watch_};
+        const PostgresWorld postgres{metrics_, lives_};
         auto chosen = choose_limit_store(settings_, {*log_, limit_servers_, postgres});
         if (!chosen) {
             return Unexpected{chosen.error()};
@@ -153,7 +153,7 @@ private:
         // Acquire, with the release of listen(): a request may come before the server is ours.
         const http::Server* server = open_server_.load(std::memory_order_acquire);
         return metrics_.text({log_->lines_dropped(), server == nullptr ? 0 : server->connections_approx(),
-                              pool_figures(), store_.space ? store_.space() : std::nullopt, watch_->figures(),
+                              pool_figures(), store_.space ? store_.space() : std::nullopt, lives_->figures(),
                               store_.health_figures ? store_.health_figures() : postgres::HealthFigures{},
                               plans_.current(),
                               limit_store_.figures ? std::optional{limit_store_.figures()} : std::nullopt});
@@ -211,7 +211,7 @@ private:
     SystemClock clock_;
     std::unique_ptr<DaemonLog> log_;
     PrometheusMetrics metrics_;
-    const std::shared_ptr<postgres::ServerWatch> watch_ = std::make_shared<postgres::ServerWatch>(*log_);
+    const std::shared_ptr<postgres::ServerLives> lives_ = std::make_shared<postgres::ServerLives>(*log_);
     OpenSlotStore store_;
     std::unique_ptr<SlotService> slots_;
     PlanBook plans_;

@@ -25,7 +25,7 @@ Result<OpenSlotStore, std::string> open_postgres(const Settings& settings, Ledge
                                                  const PostgresWorld& shared) {
     postgres::PoolSettings pool;
     pool.connect.dsn = settings.postgres.dsn;
-    pool.connect.watch = shared.watch;
+    pool.connect.lives = shared.lives;
     pool.min = settings.postgres.pool_min;
     pool.max = settings.postgres.pool_max;
     PostgresSlotOptions options;

@@ -7,7 +7,7 @@
 #include "app/slots/slot_ledger.hpp"
 #include "main/settings.hpp"
 #include "store/postgres/connection_pool.hpp"
-#include "store/postgres/server_watch.hpp"
+#include "store/postgres/server_lives.hpp"
 #include "store/postgres/store_health.hpp"
 
 namespace sluice {
@@ -15,7 +15,7 @@ namespace sluice {
 // What all connections to PostgreSQL share. It outlives the stores.
 struct PostgresWorld {
     postgres::PoolMetrics& pool_metrics;
-    std::shared_ptr<postgres::ServerWatch> watch;
+    std::shared_ptr<postgres::ServerLives> lives;
 };
 
 // The store that the settings name, opened.

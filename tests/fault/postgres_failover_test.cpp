@@ -8,7 +8,7 @@
 
 #include <gmock/gmock.h>
 
-#include "store/postgres/server_watch.hpp"
+#include "store/postgres/server_lives.hpp"
 #include "support/cli_process.hpp"
 #include "support/postgres_fixture.hpp"
 #include "support/raw_http.hpp"
@@ -134,7 +134,7 @@ TEST_F(PostgresFailover, ANewerTimelineDropsTheConnectionsToTheOlder) {
     constexpr postgres::Statement kCreate{"create", "create table thing (id int8)"};
     RecordingLog log;
     auto settings = test_settings(primary_->dsn());
-    settings.watch = std::make_shared<postgres::ServerWatch>(log);
+    settings.lives = std::make_shared<postgres::ServerLives>(log);
     const auto before = postgres::Connection::open(settings);
     ASSERT_TRUE(before);
     ask(*at_standby(), "select pg_promote()");
@@ -158,7 +158,7 @@ TEST_F(PostgresFailover, ANewerTimelineDropsTheConnectionsToTheOlder) {
     EXPECT_EQ(ask(**chosen, "select left(pg_walfile_name(pg_current_wal_lsn()), 8)"), "00000002");
     ASSERT_FALSE(refused);
     EXPECT_EQ(refused.error().sqlstate, postgres::kStrayServer);
-    EXPECT_EQ(log.count_starting("ERROR ServerWatch - PostgreSQL at 127.0.0.1:"), 1U) << "said once";
+    EXPECT_EQ(log.count_starting("ERROR ServerLives - PostgreSQL at 127.0.0.1:"), 1U) << "said once";
 }
 
 TEST_F(PostgresFailover, NothingIsAnsweredFromRowsThatTheStandbyDoesNotHave) {

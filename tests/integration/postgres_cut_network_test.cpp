@@ -5,7 +5,7 @@
 #include <thread>
 
 #include "store/postgres/connection_pool.hpp"
-#include "store/postgres/server_watch.hpp"
+#include "store/postgres/server_lives.hpp"
 #include "support/cut_network.hpp"
 #include "support/postgres_fixture.hpp"
 #include "support/recording_log.hpp"
@@ -37,7 +37,7 @@ protected:
         settings.connect.connect_timeout = seconds{2};
         settings.connect.statement_timeout = milliseconds{800};
         settings.connect.silence_margin = milliseconds{400};
-        settings.connect.watch = std::make_shared<ServerWatch>(log_);
+        settings.connect.lives = std::make_shared<ServerLives>(log_);
         settings.min = 1;
         settings.max = kMax;
         return settings;

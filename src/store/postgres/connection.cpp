@@ -7,7 +7,7 @@
 
 #include "store/postgres/connect_words_internal.hpp"
 #include "store/postgres/pipeline_internal.hpp"
-#include "store/postgres/server_watch.hpp"
+#include "store/postgres/server_lives.hpp"
 #include "store/postgres/wire_internal.hpp"
 
 namespace sluice::postgres {
@@ -37,9 +37,9 @@ Failure outlived() {
 
 struct Connection::Session {
     Session(PGconn* connection, const ConnectSettings& settings)
-        : wire{connection, settings.statement_timeout + settings.silence_margin}, watch{settings.watch} {}
+        : wire{connection, settings.statement_timeout + settings.silence_margin}, lives{settings.lives} {}
 
-    [[nodiscard]] bool is_outlived() const { return watch && timeline != 0 && watch->outlived(timeline); }
+    [[nodiscard]] bool is_outlived() const { return lives && timeline != 0 && lives->outlived(timeline); }
 
     std::vector<Pipeline::Outcome> trip(Pipeline::Syncs syncs);
     std::optional<Failure> send_script(const std::string& sql);
@@ -52,7 +52,7 @@ struct Connection::Session {
     std::unordered_set<std::string> prepared;
     std::vector<Queued> queued;
     bool read_only = false;
-    const std::shared_ptr<ServerWatch> watch;
+    const std::shared_ptr<ServerLives> lives;
     SessionKey key;
     std::int64_t timeline = 0;  // 0: not known.
 };
@@ -83,8 +83,8 @@ void Connection::Session::note(const Failure& failure) {
 
 void Connection::Session::give_up() {
     wire.close();
-    if (watch) {
-        watch->abandon(std::exchange(key, {}));
+    if (lives) {
+        lives->abandon(std::exchange(key, {}));
     }
 }
 
@@ -194,7 +194,8 @@ void Connection::meet_hosts(const ConnectSettings& settings) {
         if (const auto dialled = dial(settings, host)) {
             const PGconn* reached = (*dialled)->session_->wire.connection();
             const std::string address = std::string{PQhost(reached)} + ":" + PQport(reached);
-            (void)(*dialled)->greet(settings, host, address).has_value();  // The watch notes what came of it.
+            // ServerLives notes what came of it.
+            (void)(*dialled)->greet(settings, host, address).has_value();
         }
     }
 }
@@ -217,7 +218,7 @@ Result<void, Failure> Connection::greet(const ConnectSettings& settings, const C
             return pooled;
         }
     }
-    return session_->watch ? admit(address) : Result<void, Failure>{};
+    return session_->lives ? admit(address) : Result<void, Failure>{};
 }
 
 Result<void, Failure> Connection::set_up_behind_pooler(const ConnectSettings& settings,
@@ -245,14 +246,14 @@ Result<void, Failure> Connection::admit(const std::string& address) {
         return Unexpected{life.error()};
     }
     if (!life) {
-        session_->watch->admit_unknown(address, life.error());
+        session_->lives->admit_unknown(address, life.error());
         return {};
     }
     if (life->empty()) {
         return {};  // A standby, which the address allows: nothing can be written there.
     }
     const ServerLife told{std::string{life->text(0, 0)}, life->number(0, 1).value_or(0)};
-    if (auto admitted = session_->watch->admit(address, told); !admitted) {
+    if (auto admitted = session_->lives->admit(address, told); !admitted) {
         return admitted;
     }
     session_->timeline = told.timeline;
@@ -260,7 +261,7 @@ Result<void, Failure> Connection::admit(const std::string& address) {
 }
 
 void Connection::end_abandoned() {
-    const auto left = session_->watch ? session_->watch->take_abandoned() : std::vector<SessionKey>{};
+    const auto left = session_->lives ? session_->lives->take_abandoned() : std::vector<SessionKey>{};
     if (left.empty()) {
         return;
     }
@@ -272,9 +273,9 @@ void Connection::end_abandoned() {
     }
     const auto ended = run(kEndSessions, Parameters{}.add(pids).add(began));
     if (ended) {
-        session_->watch->ended(ended->size());
+        session_->lives->ended(ended->size());
     } else {
-        std::ranges::for_each(left, [this](const SessionKey& one) { session_->watch->abandon(one); });
+        std::ranges::for_each(left, [this](const SessionKey& one) { session_->lives->abandon(one); });
     }
 }
 

@@ -13,7 +13,7 @@
 
 namespace sluice::postgres {
 
-class ServerWatch;
+class ServerLives;
 
 // libpq's connection parameters by keyword.
 using ConnectWords = std::map<std::string, std::string>;
@@ -39,7 +39,7 @@ struct ConnectSettings {
     // frozen, its network is gone, or it commits and waits for a standby, which no server time-out ends.
     std::chrono::milliseconds silence_margin = std::chrono::seconds{1};
     // What is known about the server; shared by all who connect to it. Without one nothing is watched.
-    std::shared_ptr<ServerWatch> watch{};
+    std::shared_ptr<ServerLives> lives{};
 };
 
 // What another session said with NOTIFY.
@@ -55,11 +55,11 @@ class Connection {
 public:
     // Blocks for at most connect_timeout for each host and address (and for the resolver). A dsn that cannot
     // be understood fails with "08001" and is not quoted: what is misplaced in it may be the password. A host
-    // that the watch refuses is passed over. Sessions that the watch knows to be left behind are ended.
+    // that ServerLives refuses is passed over. Sessions that it knows to be left behind are ended.
     // Behind a pooler the session is set up again, and refused unless it is a session of its own.
     static Result<std::unique_ptr<Connection>, Failure> open(const ConnectSettings& settings);
 
-    // Meets each host of an address that names several, so that the watch knows the newest timeline among
+    // Meets each host of an address that names several, so that ServerLives knows the newest timeline among
     // them. Blocks as open() does.
     static void meet_hosts(const ConnectSettings& settings);
     // Whether the address names several.
@@ -115,8 +115,8 @@ public:
     // when the connection is of no further use.
     bool reset();
 
-    // Closes the connection without a word to the server, which may be silent; the watch remembers to end the
-    // session.
+    // Closes the connection without a word to the server, which may be silent; ServerLives remembers to end
+    // the session.
     void abandon();
 
     // True between BEGIN and COMMIT or ROLLBACK, also when the transaction has failed.

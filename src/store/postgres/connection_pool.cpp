@@ -7,7 +7,7 @@
 #include <utility>
 #include <vector>
 
-#include "store/postgres/server_watch.hpp"
+#include "store/postgres/server_lives.hpp"
 
 namespace sluice::postgres {
 namespace {
@@ -27,8 +27,8 @@ std::string in_milliseconds(std::chrono::steady_clock::duration time) {
 }  // namespace
 
 PoolSettings watched(PoolSettings settings, Log& log) {
-    if (!settings.connect.watch) {
-        settings.connect.watch = std::make_shared<ServerWatch>(log);
+    if (!settings.connect.lives) {
+        settings.connect.lives = std::make_shared<ServerLives>(log);
     }
     return settings;
 }
@@ -203,8 +203,8 @@ ConnectionPool::Clock::time_point ConnectionPool::next_time() const {
 
 bool ConnectionPool::may_open() const {
     // Sessions that were left on the server count, until the next connection has ended them.
-    const auto& watch = settings_.connect.watch;
-    const std::size_t left = watch ? watch->abandoned() : 0;
+    const auto& lives = settings_.connect.lives;
+    const std::size_t left = lives ? lives->abandoned() : 0;
     return open_count() == 0 || open_count() + left < settings_.max;
 }
 

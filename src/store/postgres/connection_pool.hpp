@@ -23,7 +23,7 @@ struct PoolSettings {
     std::chrono::milliseconds idle_max = std::chrono::minutes{1};
 };
 
-// The same settings, with a watch of the server if they have none yet.
+// The same settings, with a ServerLives if they have none yet.
 PoolSettings watched(PoolSettings settings, Log& log);
 
 // A pool's connections and callers, at the moment of asking.

@@ -368,7 +368,7 @@ private:
     ConnectionPool pool_;
     LimitSweeper sweeper_;
     const std::string server_;  // As people call it.
-    sluice::ServerWatch watch_;
+    ServerWatch watch_;
 };
 
 }  // namespace

@@ -12,7 +12,7 @@
 #include "store/postgres/node_news.hpp"
 #include "store/postgres/notification_listener.hpp"
 #include "store/postgres/server_clock.hpp"
-#include "store/postgres/server_watch.hpp"
+#include "store/postgres/server_lives.hpp"
 #include "store/postgres/slot_changer.hpp"
 #include "store/postgres/slot_finder.hpp"
 #include "store/postgres/slot_schema.hpp"
@@ -58,7 +58,7 @@ public:
           world_{world},
           bodies_{options.ledger.strict ? Bodies::MustAgree : Bodies::FirstWins},
           node_{static_cast<std::int64_t>(Random{options.ledger.seed}.next() >> 1U)},
-          watch_{settings.connect.watch},
+          lives_{settings.connect.lives},
           pool_{settings, world.log, pool_metrics},
           caller_{pool_, world.log},
           configs_{pool_,
@@ -204,7 +204,7 @@ public:
     bool available() override { return pool_.ready() && health_.writable(); }
 
     std::string_view concern() override {
-        return watch_->figures().stray_lately ? "stray_server" : health_.concern();
+        return lives_->figures().stray_lately ? "stray_server" : health_.concern();
     }
 
     HealthFigures health_figures() const override { return health_.figures(); }
@@ -370,7 +370,7 @@ private:
     const LedgerWorld world_;
     const Bodies bodies_;
     const std::int64_t node_;  // Tells what this node said from what others said.
-    const std::shared_ptr<const ServerWatch> watch_;
+    const std::shared_ptr<const ServerLives> lives_;
     ConnectionPool pool_;
     PatientCaller caller_;
     ConfigReader configs_;

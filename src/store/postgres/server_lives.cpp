@@ -1,21 +1,21 @@
-#include "store/postgres/server_watch.hpp"
+#include "store/postgres/server_lives.hpp"
 
 #include <utility>
 
 namespace sluice::postgres {
 namespace {
 
-constexpr const char* kComponent = "ServerWatch";
+constexpr const char* kComponent = "ServerLives";
 // More than all pools of a process hold. Beyond it the oldest are left to the server's own time-outs.
 constexpr std::size_t kAbandonedMax = 1024;
 
 }  // namespace
 
-bool ServerWatch::stray_lately() const {
+bool ServerLives::stray_lately() const {
     return stray_at_ && std::chrono::steady_clock::now() - *stray_at_ <= kLately;
 }
 
-Failure ServerWatch::refuse(std::string sentence) {
+Failure ServerLives::refuse(std::string sentence) {
     if (!stray_lately()) {  // It is met again and again, by every connection that is opened.
         log_.write(LogLevel::Error, kComponent, sentence);
     }
@@ -24,7 +24,7 @@ Failure ServerWatch::refuse(std::string sentence) {
     return {kStrayServer, std::move(sentence), true, false};
 }
 
-Result<void, Failure> ServerWatch::admit(const std::string& address, const ServerLife& life) {
+Result<void, Failure> ServerLives::admit(const std::string& address, const ServerLife& life) {
     const std::lock_guard lock{mutex_};
     const ServerLife known = life_.value_or(life);
     if (life.system != known.system) {
@@ -49,7 +49,7 @@ Result<void, Failure> ServerWatch::admit(const std::string& address, const Serve
     return {};
 }
 
-void ServerWatch::admit_unknown(const std::string& address, const Failure& reason) {
+void ServerLives::admit_unknown(const std::string& address, const Failure& reason) {
     const std::lock_guard lock{mutex_};
     if (!std::exchange(unwatched_said_, true)) {
         log_.write(LogLevel::Warn, kComponent,
@@ -58,29 +58,29 @@ void ServerWatch::admit_unknown(const std::string& address, const Failure& reaso
     }
 }
 
-void ServerWatch::abandon(SessionKey session) {
+void ServerLives::abandon(SessionKey session) {
     const std::lock_guard lock{mutex_};
     if (session.pid != 0 && abandoned_.size() < kAbandonedMax) {
         abandoned_.push_back(session);
     }
 }
 
-std::size_t ServerWatch::abandoned() const {
+std::size_t ServerLives::abandoned() const {
     const std::lock_guard lock{mutex_};
     return abandoned_.size();
 }
 
-std::vector<SessionKey> ServerWatch::take_abandoned() {
+std::vector<SessionKey> ServerLives::take_abandoned() {
     const std::lock_guard lock{mutex_};
     return std::exchange(abandoned_, {});
 }
 
-void ServerWatch::ended(std::size_t sessions) {
+void ServerLives::ended(std::size_t sessions) {
     const std::lock_guard lock{mutex_};
     figures_.sessions_ended += sessions;
 }
 
-ServerFigures ServerWatch::figures() const {
+ServerFigures ServerLives::figures() const {
     const std::lock_guard lock{mutex_};
     ServerFigures figures = figures_;
     figures.stray_lately = stray_lately();

@@ -41,12 +41,12 @@ struct ServerFigures {
 // A connection that was given up, because its server was silent, may live on at the server. Sessions left
 // like that are noted here, and the next connection ends them.
 // Thread safety: all of it.
-class ServerWatch {
+class ServerLives {
 public:
     // How long after it was met a stray server counts as there.
     static constexpr std::chrono::seconds kLately{60};
 
-    explicit ServerWatch(Log& log) : log_{log} {}
+    explicit ServerLives(Log& log) : log_{log} {}
 
     // Whether a server with this address may be used. Another system, or an older timeline than the newest,
     // is refused with kStrayServer. A newer one makes every connection to the older outlived.
