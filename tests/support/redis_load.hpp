@@ -29,7 +29,7 @@ struct Counts {
 };
 
 // Clients who ask for one token after the other, in batches of eight, until they are stopped. After a fault
-// they rest for a millisecond.
+// they rest for a millisecond, and for one more after each further one in a row.
 class Load {
 public:
     struct Work {
@@ -41,7 +41,7 @@ public:
     explicit Load(Work work);
 
     [[nodiscard]] Counts so_far() const;
-    // Waits for it; throws after a minute.
+    // Waits for it; throws after two minutes.
     void await(const std::function<bool(const Counts&)>& reached) const;
     // Waits until every client has had that many batches of nothing but faults since this call began.
     void await_faults_of_all(int batches) const;
