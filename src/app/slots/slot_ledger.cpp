@@ -243,7 +243,8 @@ private:
                          "The disk is nearly full, " +
                              std::string{room == StoreRoom::None ? "nothing is written" : "assigning stops"} +
                              ": " + std::to_string(space->free) + " bytes are free, the reserve is " +
-                             std::to_string(space->reserve));
+                             std::to_string(space->reserve) + ", and " + std::to_string(space->owed) +
+                             " are still to be written for what is stored");
         return room;
     }
 

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <algorithm>
 #include <functional>
 #include <optional>
 #include <span>
@@ -75,13 +76,15 @@ enum class StoreRoom {
 struct StoreSpace {
     std::uint64_t free = 0;     // Bytes.
     std::uint64_t reserve = 0;  // What is kept for cancels, and for the store's own housekeeping.
+    std::uint64_t owed = 0;     // What rows that are stored already will take yet.
 
     [[nodiscard]] StoreRoom room() const {
         constexpr std::uint64_t kShareForCancels = 4;
-        if (free >= reserve) {
+        const std::uint64_t left = free - std::min(free, owed);
+        if (left >= reserve) {
             return StoreRoom::Enough;
         }
-        return free >= reserve / kShareForCancels ? StoreRoom::Scarce : StoreRoom::None;
+        return left >= reserve / kShareForCancels ? StoreRoom::Scarce : StoreRoom::None;
     }
 };
 

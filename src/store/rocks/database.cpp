@@ -22,6 +22,8 @@ namespace sluice::rocks {
 namespace {
 
 constexpr std::size_t kMiB = std::size_t{1} << 20;
+constexpr std::size_t kWriteBuffer = 32 * kMiB;
+constexpr double kWriteBufferFilter = 0.02;  // Of a write buffer, for a filter of its own.
 
 rocksdb::ColumnFamilyOptions table_options(const std::shared_ptr<rocksdb::Cache>& cache) {
     rocksdb::BlockBasedTableOptions blocks;
@@ -48,9 +50,9 @@ rocksdb::ColumnFamilyOptions table_options(const std::shared_ptr<rocksdb::Cache>
     options.table_factory.reset(rocksdb::NewBlockBasedTableFactory(blocks));
     options.compression = rocksdb::kLZ4Compression;
     // Ids come in no order, so sorting new files into the old ones rewrites all of these: seldom, then.
-    options.write_buffer_size = 32 * kMiB;
+    options.write_buffer_size = kWriteBuffer;
     options.memtable_whole_key_filtering = true;
-    options.memtable_prefix_bloom_size_ratio = 0.02;
+    options.memtable_prefix_bloom_size_ratio = kWriteBufferFilter;
     return options;
 }
 
@@ -280,6 +282,16 @@ rocksdb::Status Database::write(rocksdb::WriteBatch& batch) {
         high_water_->write(db_->GetLatestSequenceNumber());
     }
     return written;
+}
+
+std::uint64_t Database::unsorted() const {
+    std::uint64_t held = kTables * kWriteBuffer;
+    db_->GetAggregatedIntProperty(rocksdb::DB::Properties::kCurSizeAllMemTables, &held);
+    // An empty buffer has its filter already.
+    constexpr auto kEmpty = static_cast<std::uint64_t>(kWriteBufferFilter * kTables * kWriteBuffer);
+    // The next log takes all it may need when it begins, while the buffer of this one waits to be sorted in.
+    constexpr std::uint64_t kNextLog = kWriteBuffer + kWriteBuffer / 10;
+    return held - std::min(held, kEmpty) + kNextLog;
 }
 
 void Database::empty_log() {

@@ -48,6 +48,9 @@ public:
     [[nodiscard]] Instant horizon() const { return horizon_->get(); }
     // REQUIRES: written durably.
     void set_horizon(Instant horizon) { horizon_->set(horizon); }
+    // Bytes that are to be written yet for rows which stand in the log and in memory only, and for the next
+    // log.
+    [[nodiscard]] std::uint64_t unsorted() const;
     // Sorts all in that stands in the log only. After a write that failed it does nothing: the log keeps it
     // all.
     void empty_log();

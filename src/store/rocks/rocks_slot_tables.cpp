@@ -26,6 +26,10 @@ StoreError damaged(std::string_view table) {
     return {"a row of table " + std::string{table} + " cannot be read"};
 }
 
+// A write of 10,000 events with the longest ids comes after the look at the free space; it goes into the log
+// and, later, into a file. And cancels need a quarter of the reserve.
+constexpr std::uint64_t kReserveLeast = std::uint64_t{16} << 20U;
+
 // The larger of 64 MiB and 2 % of the file system.
 std::uint64_t usual_reserve(const std::string& folder) {
     constexpr std::uint64_t kLeast = std::uint64_t{64} << 20U;
@@ -40,7 +44,7 @@ class RocksSlotTables final : public SlotTables {
 public:
     RocksSlotTables(RocksPlace place, std::shared_ptr<Database> database)
         : place_{std::move(place)},
-          reserve_{place_.reserve.value_or(usual_reserve(place_.path))},
+          reserve_{std::max(kReserveLeast, place_.reserve.value_or(usual_reserve(place_.path)))},
           database_{std::move(database)} {}
 
     ~RocksSlotTables() override {
@@ -237,9 +241,11 @@ public:
 
     [[nodiscard]] std::optional<StoreSpace> space() const override {
         std::uint64_t free = 0;
-        return rocks::env_of(place_)->GetFreeSpace(place_.path, &free).ok()
-                   ? std::optional{StoreSpace{free, reserve_}}
-                   : std::nullopt;
+        if (!rocks::env_of(place_)->GetFreeSpace(place_.path, &free).ok()) {
+            return std::nullopt;
+        }
+        const auto database = current();
+        return StoreSpace{free, reserve_, database ? database->unsorted() : 0};
     }
 
 private:

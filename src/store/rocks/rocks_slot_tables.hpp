@@ -19,7 +19,8 @@ struct RocksPlace {
     std::string path;
     rocksdb::Env* env = nullptr;  // The files' way to the disk; null is the usual one. Tests put faults here.
     Log* log = nullptr;           // Where RocksDB's warnings go. Null: nowhere.
-    // Free bytes below which no new slot is stored. Absent: the larger of 64 MiB and 2 % of the file system.
+    // Free bytes below which no new slot is stored, beside what is stored in the log and memory only and must
+    // be sorted in yet. At least 16 MiB. Absent: the larger of 64 MiB and 2 % of the file system.
     std::optional<std::uint64_t> reserve{};
     WhenLost when_lost = WhenLost::Refuse;
     // Bytes of filters and indexes that are kept in memory. Absent: an eighth of the memory, 64 to 512 MiB.
