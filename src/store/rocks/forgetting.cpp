@@ -31,7 +31,9 @@ public:
     const char* Name() const override { return "sluice.ForgettingFactory"; }
     std::unique_ptr<rocksdb::CompactionFilter> CreateCompactionFilter(
         const rocksdb::CompactionFilter::Context& /*context*/) override {
-        return std::make_unique<Forgetting>(horizon_->get());
+        // RocksDB would ask about every row it sorts; without a horizon there is nothing to drop.
+        const Instant horizon = horizon_->get();
+        return horizon > Instant{} ? std::make_unique<Forgetting>(horizon) : nullptr;
     }
 
 private:
