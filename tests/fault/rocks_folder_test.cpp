@@ -1,9 +1,12 @@
+#include <algorithm>
 #include <fstream>
 #include <string>
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <rocksdb/db.h>
+#include <rocksdb/filter_policy.h>
+#include <rocksdb/table.h>
 
 #include "app/slots/slot_ledger.hpp"
 #include "base/bytes.hpp"
@@ -186,6 +189,111 @@ TEST_F(RocksFolder, DropsForgottenRowsWhenFilesAreSorted) {
         }
         EXPECT_EQ(left, 100);
     }
+}
+
+// As folders were written before ADR 21: sorted level by level, with filters in parts.
+rocksdb::ColumnFamilyOptions levelled() {
+    rocksdb::BlockBasedTableOptions blocks;
+    blocks.filter_policy.reset(rocksdb::NewRibbonFilterPolicy(14, 3));
+    blocks.optimize_filters_for_memory = true;
+    blocks.index_type = rocksdb::BlockBasedTableOptions::kTwoLevelIndexSearch;
+    blocks.partition_filters = true;
+    blocks.format_version = 5;
+    rocksdb::ColumnFamilyOptions options;
+    options.table_factory.reset(rocksdb::NewBlockBasedTableFactory(blocks));
+    options.compression = rocksdb::kLZ4Compression;
+    options.max_bytes_for_level_base = 100'000;  // So that few rows fill several levels.
+    options.target_file_size_base = 50'000;
+    return options;
+}
+
+class RocksLevels : public RocksFolder {
+protected:
+    // Writes slots the old way: some files for each round, all but the last sorted into levels.
+    void write_levelled(int round) const {
+        std::vector<rocksdb::ColumnFamilyDescriptor> families;
+        for (const char* name : {"default", "slots", "past", "counts"}) {
+            families.emplace_back(name, levelled());
+        }
+        std::vector<rocksdb::ColumnFamilyHandle*> handles;
+        rocksdb::DB* raw = nullptr;
+        ASSERT_TRUE(rocksdb::DB::Open({}, path_, families, &handles, &raw).ok());
+        const std::unique_ptr<rocksdb::DB> db{raw};
+        for (int i = 0; i < kInRound; ++i) {
+            const std::string id = id_of(round, i);
+            const Slot slot{event(id), ConfigId{1}, kNoon, kNoon, kNoon};
+            ASSERT_TRUE(db->Put({}, handles[1], id, rocks::encode_slot(slot)).ok());
+            if (i % 1'000 == 999) {
+                ASSERT_TRUE(db->Flush({}, handles[1]).ok());
+            }
+        }
+        int levels = 0;
+        rocksdb::ColumnFamilyMetaData files;
+        db->GetColumnFamilyMetaData(handles[1], &files);
+        for (const auto& level : files.levels) {
+            levels += level.files.empty() ? 0 : 1;
+        }
+        EXPECT_GT(levels, 1);
+        for (rocksdb::ColumnFamilyHandle* handle : handles) {
+            ASSERT_TRUE(db->DestroyColumnFamilyHandle(handle).ok());
+        }
+    }
+    static std::string id_of(int round, int i) {
+        return std::to_string((i * 7'919 + 13) % 99'991) + "-" + std::to_string(round) + "-" +
+               std::to_string(i);
+    }
+    void expect_round(SlotTables& tables, int round) const {
+        std::vector<std::string> ids;
+        for (int i = 0; i < kInRound; ++i) {
+            ids.push_back(id_of(round, i));
+        }
+        std::ranges::sort(ids);
+        const std::vector<std::string_view> views{ids.begin(), ids.end()};
+        const auto found = tables.find(views).value();
+        EXPECT_EQ(std::ranges::count_if(found, [](const auto& slot) { return slot.has_value(); }), kInRound);
+    }
+    void commit_round(SlotTables& tables, int round) const {
+        SlotChanges changes;
+        for (int i = 0; i < kInRound; ++i) {
+            changes.slots.emplace_back(event(id_of(round, i)), ConfigId{1}, kNoon, kNoon, kNoon);
+        }
+        ASSERT_TRUE(tables.commit(changes));
+    }
+
+    static constexpr int kInRound = 20'000;
+};
+
+TEST_F(RocksLevels, OfAnOlderVersionAreReadAndMergedWithWhatIsNew) {
+    make();
+    write_levelled(1);
+    {
+        const auto tables = open().value();
+        expect_round(*tables, 1);
+        commit_round(*tables, 2);
+    }
+    {
+        const auto database = rocks::Database::open({.path = path_}).value();
+        ASSERT_TRUE(
+            database->db().CompactRange({}, database->table(rocks::Table::Slots), nullptr, nullptr).ok());
+    }
+
+    const auto tables = open().value();
+    expect_round(*tables, 1);
+    expect_round(*tables, 2);
+    EXPECT_TRUE(tables->verify());
+}
+
+TEST_F(RocksLevels, OfAnOlderVersionCanBeHadBack) {
+    make();
+    write_levelled(1);
+    commit_round(*open().value(), 2);
+
+    write_levelled(3);
+
+    const auto tables = open().value();
+    expect_round(*tables, 1);
+    expect_round(*tables, 2);
+    expect_round(*tables, 3);
 }
 
 TEST_F(RocksFolder, KeepsItsRowsWhenItIsOpenedAgain) {

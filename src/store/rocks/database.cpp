@@ -8,6 +8,7 @@
 #include <rocksdb/db.h>
 #include <rocksdb/env.h>
 #include <rocksdb/filter_policy.h>
+#include <rocksdb/sst_file_manager.h>
 #include <rocksdb/table.h>
 #include <rocksdb/transaction_log.h>
 #include <rocksdb/write_batch.h>
@@ -28,32 +29,50 @@ constexpr double kWriteBufferFilter = 0.02;  // Of a write buffer, for a filter 
 rocksdb::ColumnFamilyOptions table_options(const std::shared_ptr<rocksdb::Cache>& cache) {
     rocksdb::BlockBasedTableOptions blocks;
     blocks.block_cache = cache;
-    // Filters answer "this event is new" without touching the disk, which is what nearly every request asks.
-    // With the usual 10 bits a key, one wrong answer in a hundred costs as much as all the right ones.
-    // Levels that hold tens of millions have ribbon filters: they take a third less memory, and take longer
-    // to make, so files that are soon sorted again do without.
-    constexpr int kFirstRibbonLevel = 3;
-    blocks.filter_policy.reset(rocksdb::NewRibbonFilterPolicy(14, kFirstRibbonLevel));
+    // Filters answer "this event is new" without touching the disk, which is what nearly every request asks
+    // of every sorted run. With the usual 10 bits a key, the wrong answers would cost more than the right
+    // ones.
+    constexpr double kBitsPerKey = 14;
+    blocks.filter_policy.reset(rocksdb::NewBloomFilterPolicy(kBitsPerKey));
     blocks.optimize_filters_for_memory = true;
-    blocks.block_size = 16 * 1024;  // The index of the usual 4 KiB would take as much memory as the filters.
-    // In small parts: when the filters outgrow the cache, a look-up reads one part, and not the megabytes of
-    // a whole file.
+    // A filter for each file, in memory while the file is open. In parts that are looked up in the cache one
+    // by one, a run costs six times as much to ask; and whole ones that come and go would be read by the
+    // megabyte.
+    blocks.metadata_cache_options.unpartitioned_pinning = rocksdb::PinningTier::kAll;
+    blocks.block_size = 16 * 1024;  // The index of the usual 4 KiB would take four times the memory.
+    // In small parts, of which the cache keeps those that are used.
     blocks.index_type = rocksdb::BlockBasedTableOptions::kTwoLevelIndexSearch;
-    blocks.partition_filters = true;
     blocks.metadata_block_size = 16 * 1024;  // Of the usual 4 KiB there would be four times as many to find.
     blocks.cache_index_and_filter_blocks = true;
     blocks.cache_index_and_filter_blocks_with_high_priority = true;
-    blocks.pin_top_level_index_and_filter = true;
-    blocks.pin_l0_filter_and_index_blocks_in_cache = true;
     blocks.format_version = 5;
     rocksdb::ColumnFamilyOptions options;
     options.table_factory.reset(rocksdb::NewBlockBasedTableFactory(blocks));
-    options.compression = rocksdb::kLZ4Compression;
-    // Ids come in no order, so sorting new files into the old ones rewrites all of these: seldom, then.
+    // Half of a row is its id, which does not shrink; the rest is small. Not worth the work at every merge.
+    options.compression = rocksdb::kNoCompression;
     options.write_buffer_size = kWriteBuffer;
     options.memtable_whole_key_filtering = true;
     options.memtable_prefix_bloom_size_ratio = kWriteBufferFilter;
     return options;
+}
+
+// For tables whose keys come in no order, so that a new file overlaps all the old ones. Sorted level by level
+// each row would be rewritten five to ten times a level; here runs wait until there are enough of about one
+// size, and are merged once. See ADR 21.
+void merge_by_size(rocksdb::ColumnFamilyOptions& options) {
+    options.compaction_style = rocksdb::kCompactionStyleUniversal;
+    // Each run is one more filter to ask for a new event, each merge one more time that all of it is written:
+    // at about this number both together cost least.
+    constexpr int kRunsMax = 16;
+    options.level0_file_num_compaction_trigger = kRunsMax;
+    // Flushes go on while a large merge takes minutes.
+    options.level0_slowdown_writes_trigger = 4 * kRunsMax;
+    options.level0_stop_writes_trigger = 6 * kRunsMax;
+    // Rows are seldom overwritten, so several runs waste no room; the usual 200 would merge all of them again
+    // and again.
+    options.compaction_options_universal.max_size_amplification_percent = 1000;
+    // Few files, because each has to be asked; what making the filter of one takes is the limit.
+    options.target_file_size_base = 256 * kMiB;
 }
 
 rocksdb::DBOptions database_options(const RocksPlace& place) {
@@ -61,7 +80,9 @@ rocksdb::DBOptions database_options(const RocksPlace& place) {
     options.create_if_missing = true;
     options.create_missing_column_families = true;
     options.max_total_wal_size = 128 * kMiB;  // Bounds what a start has to replay.
-    options.max_background_jobs = 2;
+    // One flushes, one merges, and one more merges what is new while that takes long.
+    options.max_background_jobs = 3;
+    options.compaction_readahead_size = 2 * kMiB;  // A merge reads many files side by side.
     options.bytes_per_sync = kMiB;  // A large file that is written at once would hold up the synced writes.
     options.skip_stats_update_on_db_open = true;
     // A log that others come after is known to the manifest by its size, and must be there when it is needed.
@@ -161,6 +182,7 @@ Result<std::shared_ptr<Database>, StoreError> Database::open(const RocksPlace& p
     const auto cache = rocksdb::NewLRUCache(place.cache.value_or(usual_cache()), 0, false, kForFilters);
     std::shared_ptr<Database> database{new Database};
     auto forgetting = table_options(cache);
+    merge_by_size(forgetting);
     forgetting.compaction_filter_factory = make_forgetting(database->horizon_);
     forgetting.periodic_compaction_seconds = place.retention ? rewritten_every(*place.retention) : 0;
     const std::vector<rocksdb::ColumnFamilyDescriptor> tables{
@@ -171,7 +193,10 @@ Result<std::shared_ptr<Database>, StoreError> Database::open(const RocksPlace& p
     };
     rocksdb::DB* raw = nullptr;
     std::vector<rocksdb::ColumnFamilyHandle*> handles;
-    const auto status = rocksdb::DB::Open(database_options(place), place.path, tables, &handles, &raw);
+    auto options = database_options(place);
+    database->files_.reset(rocksdb::NewSstFileManager(options.env, options.info_log));
+    options.sst_file_manager = database->files_;
+    const auto status = rocksdb::DB::Open(options, place.path, tables, &handles, &raw);
     if (!status.ok()) {
         return Unexpected{to_error(("cannot open " + place.path).c_str(), status)};
     }
@@ -292,6 +317,15 @@ std::uint64_t Database::unsorted() const {
     // The next log takes all it may need when it begins, while the buffer of this one waits to be sorted in.
     constexpr std::uint64_t kNextLog = kWriteBuffer + kWriteBuffer / 10;
     return held - std::min(held, kEmpty) + kNextLog;
+}
+
+void Database::allow_merges(std::uint64_t free, std::uint64_t kept) {
+    // RocksDB compares the files, those that a merge would add and `buffer` with `allowed`. It also refuses
+    // to go on at all once the files alone reach that, which is for the ledger to decide: hence so much of
+    // both.
+    constexpr std::uint64_t kFarAway = std::uint64_t{1} << 50U;
+    files_->SetMaxAllowedSpaceUsage(files_->GetTotalSize() + free + kFarAway);
+    files_->SetCompactionBufferSize(kept + kFarAway);
 }
 
 void Database::empty_log() {

@@ -11,6 +11,7 @@ namespace rocksdb {
 class ColumnFamilyHandle;
 class DB;
 class Env;
+class SstFileManager;
 class WriteBatch;
 class Status;
 }  // namespace rocksdb
@@ -51,6 +52,9 @@ public:
     // Bytes that are to be written yet for rows which stand in the log and in memory only, and for the next
     // log.
     [[nodiscard]] std::uint64_t unsorted() const;
+    // Files are merged only as far as the new ones fit into `free` bytes beside the old, with `kept` of these
+    // left. To be told again when that changes.
+    void allow_merges(std::uint64_t free, std::uint64_t kept);
     // Sorts all in that stands in the log only. After a write that failed it does nothing: the log keeps it
     // all.
     void empty_log();
@@ -65,6 +69,7 @@ private:
     Result<void, StoreError> check_reach(const RocksPlace& place, std::optional<std::uint64_t> answered);
 
     std::shared_ptr<Horizon> horizon_ = std::make_shared<Horizon>();
+    std::shared_ptr<rocksdb::SstFileManager> files_;
     std::unique_ptr<rocksdb::DB> db_;
     std::array<rocksdb::ColumnFamilyHandle*, kTables> handles_{};
     std::optional<HighWater> high_water_;

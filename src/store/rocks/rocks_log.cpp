@@ -5,6 +5,7 @@
 #include <cstdarg>
 #include <cstdio>
 #include <mutex>
+#include <optional>
 #include <utility>
 
 #include <rocksdb/env.h>
@@ -33,13 +34,33 @@ public:
             return;
         }
         std::array<char, kLineMax> line{};
-        if (std::vsnprintf(line.data(), line.size(), format, words) > 0) {
+        if (std::vsnprintf(line.data(), line.size(), format, words) <= 0) {
+            return;
+        }
+        if (std::string_view{line.data()}.find("Compaction too large") != std::string_view::npos) {
+            tell_of_merges();
+        } else {
             log_->write(level == rocksdb::WARN_LEVEL ? LogLevel::Warn : LogLevel::Error, kComponent,
                         line.data());
         }
     }
 
 private:
+    // RocksDB tries again every second.
+    void tell_of_merges() {
+        {
+            const std::lock_guard lock{mutex_};
+            const auto now = std::chrono::steady_clock::now();
+            if (merges_told_ && now - *merges_told_ < std::chrono::hours{1}) {
+                return;
+            }
+            merges_told_ = now;
+        }
+        log_->write(LogLevel::Warn, kComponent,
+                    "Files are not merged, because the new ones would not fit beside the old: look-ups get "
+                    "slower. Free some space");
+    }
+
     // True when one more line may be written now.
     bool take_turn() {
         std::size_t left_out = 0;
@@ -66,6 +87,7 @@ private:
     std::chrono::steady_clock::time_point second_{};  // When this second began.
     std::size_t written_ = 0;
     std::size_t left_out_ = 0;
+    std::optional<std::chrono::steady_clock::time_point> merges_told_;
 };
 
 }  // namespace

@@ -45,7 +45,9 @@ public:
     RocksSlotTables(RocksPlace place, std::shared_ptr<Database> database)
         : place_{std::move(place)},
           reserve_{std::max(kReserveLeast, place_.reserve.value_or(usual_reserve(place_.path)))},
-          database_{std::move(database)} {}
+          database_{std::move(database)} {
+        static_cast<void>(space());  // Merges need to know of it from the start.
+    }
 
     ~RocksSlotTables() override {
         if (database_ && room() != StoreRoom::None) {
@@ -245,7 +247,11 @@ public:
             return std::nullopt;
         }
         const auto database = current();
-        return StoreSpace{free, reserve_, database ? database->unsorted() : 0};
+        const StoreSpace space{free, reserve_, database ? database->unsorted() : 0};
+        if (database) {
+            database->allow_merges(free, reserve_ + space.owed);
+        }
+        return space;
     }
 
 private:

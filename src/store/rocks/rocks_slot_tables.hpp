@@ -23,7 +23,8 @@ struct RocksPlace {
     // be sorted in yet. At least 16 MiB. Absent: the larger of 64 MiB and 2 % of the file system.
     std::optional<std::uint64_t> reserve{};
     WhenLost when_lost = WhenLost::Refuse;
-    // Bytes of filters and indexes that are kept in memory. Absent: an eighth of the memory, 64 to 512 MiB.
+    // Bytes of filters and indexes that are kept in memory; more when the filters alone, 1.75 bytes a slot,
+    // take more. Absent: an eighth of the memory, 64 to 512 MiB.
     std::optional<std::uint64_t> cache{};
     // How long slots are kept. Files are sorted anew at least four times in that time, so that what is
     // forgotten leaves the disk. Absent: only when they are sorted anyway.
