@@ -42,8 +42,8 @@ constexpr std::array kTable{
                 "larger of 64MiB and 2 % of the file system",
                 kNoFlag},
     SettingSpec{"store.cache", "", "SIZE",
-                "Memory, like 256MiB, for the filters of the embedded store; by default an eighth of the "
-                "machine's, 64MiB to 512MiB",
+                "Memory, like 256MiB, for the filters of the embedded store, which take 1.75 bytes a slot "
+                "at least; by default an eighth of the machine's, 64MiB to 512MiB",
                 kNoFlag},
     SettingSpec{"slots.defaultConfig", "default", "NAME", "Config of requests that name none", kNoFlag},
     SettingSpec{"slots.configCacheTtl", "PT5S", "DURATION", "How long a config may be used without a look",
