@@ -139,7 +139,7 @@ TEST_F(PostgresUpgrade, TheRevisionIsRaisedWithTheTextOfTheFunctions) {
     // kSlotFunctionsRevision, and write down the new pair here.
     ASSERT_TRUE(rows);
     EXPECT_EQ(kSlotFunctionsRevision, 2);
-    EXPECT_EQ(rows->text(0, 0), "PENDING");
+    EXPECT_EQ(rows->text(0, 0), "320c7ba8e7a6a94a0cfd6bde6a214ac2");
 }
 
 }  // namespace
