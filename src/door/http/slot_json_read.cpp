@@ -141,13 +141,21 @@ Result<Past, Problem> read_past(const json::object& body) {
 
 // Cells of a stratified window are at least a millisecond long.
 std::optional<Problem> check_cells(const ConfigDraft& draft) {
-    const bool fits = draft.max_per_window <= kCellsMax && draft.max_per_window <= draft.window_size.count();
-    if (draft.spread == Spread::Random || fits) {
+    if (draft.spread == Spread::Random) {
         return std::nullopt;
     }
-    return bad("invalid_spread", "spread 'stratified' takes at most " + std::to_string(kCellsMax) +
-                                     " places in a window, and at most one for each of its milliseconds: "
-                                     "make maxPerWindow and windowSize smaller together.");
+    if (draft.max_per_window > draft.window_size.count()) {
+        return bad(
+            "invalid_spread",
+            "spread 'stratified' takes at most one place for each millisecond of a window, which has " +
+                std::to_string(draft.window_size.count()) + ".");
+    }
+    if (draft.max_per_window <= kCellsMax) {
+        return std::nullopt;
+    }
+    return bad("invalid_spread",
+               "spread 'stratified' takes at most " + std::to_string(kCellsMax) +
+                   " places in a window: make maxPerWindow and windowSize smaller together.");
 }
 
 }  // namespace

@@ -67,7 +67,7 @@ void FunctionAssigner::attempt(std::span<const AssignSlot* const> events, Attemp
         }
     }
     // Those that were waited for before are only looked at, the shorter the more they are.
-    const auto look = look_at_each_of(std::max<std::size_t>(1, std::ranges::count(held, true)));
+    const auto look = look_at_each_of(static_cast<std::size_t>(std::ranges::count(held, true)));
     for (std::size_t i = 0; i < sent.size(); ++i) {
         (*lease)->queue(kTakeSlot,
                         parameters_of(*events[sent[i]], world_.clock.now(), held[i] ? look : kHeldWait));

@@ -15,10 +15,10 @@ namespace sluice::postgres {
 inline constexpr std::chrono::milliseconds kHeldWait{50};
 // How long one look at so many events that may be held waits for each of them: all of a batch are looked at
 // in a part of its patience.
-// REQUIRES: events >= 1.
 constexpr std::chrono::milliseconds look_at_each_of(std::size_t events) {
     using std::chrono::milliseconds;
-    return std::max(milliseconds{2}, kHeldWait / static_cast<milliseconds::rep>(events));
+    return std::max(milliseconds{2},
+                    kHeldWait / static_cast<milliseconds::rep>(std::max<std::size_t>(1, events)));
 }
 
 // Events that a transaction of somebody else was lately seen to hold. They are tried alone, and waited for

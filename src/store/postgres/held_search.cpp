@@ -26,10 +26,10 @@ Result<std::size_t, Failure> part_held(Connection& connection, std::span<Candida
     for (std::size_t i = 0; i < rows->size(); ++i) {
         held.insert(rows->text(i, 0));
     }
-    const auto rest = std::ranges::stable_partition(group, [&](const Candidate* candidate) {
+    const auto rest = std::stable_partition(group.begin(), group.end(), [&](const Candidate* candidate) {
         return !held.contains(candidate->command->event_id.text());
     });
-    return group.size() - rest.size();
+    return static_cast<std::size_t>(rest - group.begin());
 }
 
 }  // namespace sluice::postgres
