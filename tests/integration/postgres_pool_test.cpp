@@ -3,6 +3,7 @@
 #include <future>
 
 #include "store/postgres/connection_pool.hpp"
+#include "store/postgres/server_watch.hpp"
 #include "support/postgres_fixture.hpp"
 #include "support/recording_log.hpp"
 #include "support/tcp_proxy.hpp"
@@ -89,6 +90,35 @@ TEST_F(PostgresPool, NeverOpensMoreThanItsMaximum) {
                   "select count(*) from pg_stat_activity where application_name = 'sluice' and "
                   "datname = current_database() and pid <> pg_backend_pid()"),
               "2");
+}
+
+TEST_F(PostgresPool, CountsSessionsThatWereLeftOnTheServerUntilItHasEndedThem) {
+    auto settings = bounds(0, 2);
+    const auto watch = std::make_shared<ServerWatch>(log_);
+    settings.connect.watch = watch;
+    ConnectionPool pool{settings, log_, waits_};
+    const auto left = connect();
+    const auto number = [&](const char* of) {
+        return std::stoll(
+            ask(*left, std::string{"select "} + of + " from pg_stat_activity where pid = pg_backend_pid()"));
+    };
+    {
+        const auto first = pool.take(in(seconds{20}));
+        ASSERT_TRUE(first);
+        watch->abandon({number("pid"), number("(extract(epoch from backend_start) * 1000000)::bigint")});
+
+        EXPECT_FALSE(pool.take(in(milliseconds{200}))) << "it would be the third session";
+
+        ask(*connect(),
+            "select pg_terminate_backend(" + ask(**first, "select pg_backend_pid()") + ", 10000)");
+    }
+
+    const auto next = pool.take(in(seconds{20}));
+    const auto another = pool.take(in(seconds{20}));
+
+    EXPECT_TRUE(next && another);
+    EXPECT_FALSE(left->run_script("select 1")) << "it was ended";
+    EXPECT_EQ(watch->figures().sessions_ended, 1U);
 }
 
 TEST_F(PostgresPool, HandsAConnectionToWhoeverWaits) {
