@@ -74,6 +74,30 @@ TEST_F(RocksFolder, IsRefusedWhenANewerSluiceWroteIt) {
                                        std::to_string(rocks::kFormatVersion));
 }
 
+// An older Sluice can go on with the folder until there is something that it would not understand.
+TEST_F(RocksFolder, KeepsAnOlderFormatUntilAConfigNeedsTheNewest) {
+    make();
+    write("default", "format", ByteWriter{}.number(std::uint32_t{2}).bytes());
+    const auto put = [this](const ConfigDraft& draft) {
+        HandClock clock{kNoon};
+        CountingMetrics metrics;
+        RecordingLog log;
+        return make_slot_ledger(open().value(), {}, {clock, metrics, log})->put_config(draft).has_value();
+    };
+    const auto format = [this] {
+        const auto database = rocks::Database::open({.path = path_}).value();
+        std::string stored;
+        EXPECT_TRUE(
+            database->db().Get({}, database->table(rocks::Table::Meta), rocks::kFormatKey, &stored).ok());
+        return ByteReader{stored}.number<std::uint32_t>();
+    };
+
+    ASSERT_TRUE(put(draft("b", 5, 1s)));
+    EXPECT_EQ(format(), 2U);
+    ASSERT_TRUE(put(stratified(draft("b", 5, 1s))));
+    EXPECT_EQ(format(), rocks::kFormatVersion);
+}
+
 TEST_F(RocksFolder, IsRefusedWhenItsFormatCannotBeRead) {
     make();
     write("default", "format", "?");
