@@ -314,9 +314,7 @@ std::uint64_t Database::unsorted() const {
     db_->GetAggregatedIntProperty(rocksdb::DB::Properties::kCurSizeAllMemTables, &held);
     // An empty buffer has its filter already.
     constexpr auto kEmpty = static_cast<std::uint64_t>(kWriteBufferFilter * kTables * kWriteBuffer);
-    // The next log takes all it may need when it begins, while the buffer of this one waits to be sorted in.
-    constexpr std::uint64_t kNextLog = kWriteBuffer + kWriteBuffer / 10;
-    return held - std::min(held, kEmpty) + kNextLog;
+    return held - std::min(held, kEmpty);
 }
 
 void Database::allow_merges(std::uint64_t free, std::uint64_t kept) {

@@ -49,8 +49,7 @@ public:
     [[nodiscard]] Instant horizon() const { return horizon_->get(); }
     // REQUIRES: written durably.
     void set_horizon(Instant horizon) { horizon_->set(horizon); }
-    // Bytes that are to be written yet for rows which stand in the log and in memory only, and for the next
-    // log.
+    // Bytes of files that are to be written yet for rows which stand in the log and in memory only.
     [[nodiscard]] std::uint64_t unsorted() const;
     // Files are merged only as far as the new ones fit into `free` bytes beside the old, with `kept` of these
     // left. To be told again when that changes.

@@ -26,18 +26,15 @@ StoreError damaged(std::string_view table) {
     return {"a row of table " + std::string{table} + " cannot be read"};
 }
 
-// A write of 10,000 events with the longest ids comes after the look at the free space; it goes into the log
-// and, later, into a file. And cancels need a quarter of the reserve.
-constexpr std::uint64_t kReserveLeast = std::uint64_t{16} << 20U;
+// When a new log begins it takes 35 MiB at once, and a quarter must still be there for cancels then. The rest
+// is for the write that follows the look at the free space, of 10,000 events with the longest ids perhaps: in
+// the log, and in a file.
+constexpr std::uint64_t kReserveLeast = std::uint64_t{64} << 20U;
 
-// The larger of 64 MiB and 2 % of the file system.
+// The larger of that and 2 % of the file system.
 std::uint64_t usual_reserve(const std::string& folder) {
-    constexpr std::uint64_t kLeast = std::uint64_t{64} << 20U;
     struct statvfs disk {};
-    if (::statvfs(folder.c_str(), &disk) != 0) {
-        return kLeast;
-    }
-    return std::max(kLeast, std::uint64_t{disk.f_frsize} * disk.f_blocks / 50);
+    return ::statvfs(folder.c_str(), &disk) == 0 ? std::uint64_t{disk.f_frsize} * disk.f_blocks / 50 : 0;
 }
 
 class RocksSlotTables final : public SlotTables {

@@ -20,7 +20,7 @@ struct RocksPlace {
     rocksdb::Env* env = nullptr;  // The files' way to the disk; null is the usual one. Tests put faults here.
     Log* log = nullptr;           // Where RocksDB's warnings go. Null: nowhere.
     // Free bytes below which no new slot is stored, beside what is stored in the log and memory only and must
-    // be sorted in yet. At least 16 MiB. Absent: the larger of 64 MiB and 2 % of the file system.
+    // be sorted in yet. At least 64 MiB. Absent: the larger of that and 2 % of the file system.
     std::optional<std::uint64_t> reserve{};
     WhenLost when_lost = WhenLost::Refuse;
     // Bytes of filters and indexes that are kept in memory; more when the filters alone, 1.75 bytes a slot,
