@@ -3,7 +3,7 @@
 #
 # Fills an embedded store with random ids, up to 100 million, and
 # prints rate, CPU time a slot, slowest batch, memory and disk at 1, 2, 5, 10, 20, 50 and 100 million, and how
-# long a start takes then. It needs about 10 GB of disk and half an hour of a machine that does nothing else.
+# long a start takes then. It needs about 20 GB of disk and half an hour of a machine that does nothing else.
 #
 #   --slots   how many, in place of 100000000
 #   --cache   memory for filters in MiB, in place of the store's own choice
