@@ -3,7 +3,7 @@
 #include <future>
 
 #include "store/postgres/connection_pool.hpp"
-#include "store/postgres/server_watch.hpp"
+#include "store/postgres/server_lives.hpp"
 #include "support/postgres_fixture.hpp"
 #include "support/recording_log.hpp"
 #include "support/tcp_proxy.hpp"
@@ -94,8 +94,8 @@ TEST_F(PostgresPool, NeverOpensMoreThanItsMaximum) {
 
 TEST_F(PostgresPool, CountsSessionsThatWereLeftOnTheServerUntilItHasEndedThem) {
     auto settings = bounds(0, 2);
-    const auto watch = std::make_shared<ServerWatch>(log_);
-    settings.connect.watch = watch;
+    const auto lives = std::make_shared<ServerLives>(log_);
+    settings.connect.lives = lives;
     ConnectionPool pool{settings, log_, waits_};
     const auto left = connect();
     const auto number = [&](const char* of) {
@@ -105,7 +105,7 @@ TEST_F(PostgresPool, CountsSessionsThatWereLeftOnTheServerUntilItHasEndedThem) {
     {
         const auto first = pool.take(in(seconds{20}));
         ASSERT_TRUE(first);
-        watch->abandon({number("pid"), number("(extract(epoch from backend_start) * 1000000)::bigint")});
+        lives->abandon({number("pid"), number("(extract(epoch from backend_start) * 1000000)::bigint")});
 
         EXPECT_FALSE(pool.take(in(milliseconds{200}))) << "it would be the third session";
 
@@ -118,7 +118,7 @@ TEST_F(PostgresPool, CountsSessionsThatWereLeftOnTheServerUntilItHasEndedThem) {
 
     EXPECT_TRUE(next && another);
     EXPECT_FALSE(left->run_script("select 1")) << "it was ended";
-    EXPECT_EQ(watch->figures().sessions_ended, 1U);
+    EXPECT_EQ(lives->figures().sessions_ended, 1U);
 }
 
 TEST_F(PostgresPool, HandsAConnectionToWhoeverWaits) {
