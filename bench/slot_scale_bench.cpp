@@ -4,7 +4,10 @@
 //   slot_scale_bench FOLDER SLOTS [CACHE_MIB]
 //
 // Columns: slots stored; rate, CPU and the slowest batch since the line before; memory of the process; the
-// folder. In the end the folder is opened again and the time that takes is printed.
+// folder; and how the CPU time compares with that of a first million. A machine is not equally fast all the
+// time, so first millions are stored again and again between the others, in a folder and a process of their
+// own, and each line is compared with those of its own time.
+// In the end the folder is opened again and the time that takes is printed.
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
@@ -78,24 +81,80 @@ public:
     }
 
     void run(std::size_t slots) {
-        std::printf("%12s %12s %10s %14s %10s %10s\n", "slots", "slots/s", "cpu us", "slowest ms", "rss MiB",
-                    "disk MiB");
+        std::printf("%12s %12s %10s %14s %10s %10s %14s\n", "slots", "slots/s", "cpu us", "slowest ms",
+                    "rss MiB", "disk MiB", "by first 1M");
         std::size_t stored = 0;
-        for (std::size_t mark = std::min<std::size_t>(slots, 1'000'000); stored < slots;
+        for (std::size_t mark = std::min(slots, kFirst); stored < slots;
              mark = std::min(slots, next_mark(mark))) {
-            fill(mark - stored);
+            const Stretch stretch = stored == 0 ? fill(mark) : fill_and_compare(mark - stored);
             stored = mark;
-            std::printf("%12zu %12.0f %10.2f %14.1f %10.0f %10.0f\n", stored, rate_, cpu_us_, slowest_ * 1e3,
-                        resident_mib(), folder_mib(folder_));
+            const auto count = static_cast<double>(stretch.slots);
+            std::printf("%12zu %12.0f %10.2f %14.1f %10.0f %10.0f %14.2f\n", stored, count / stretch.seconds,
+                        stretch.cpu * 1e6 / count, stretch.slowest * 1e3, resident_mib(), folder_mib(folder_),
+                        stretch.by_first);
             std::fflush(stdout);
         }
     }
 
 private:
-    void fill(std::size_t slots) {
+    static constexpr std::size_t kFirst = 1'000'000;
+
+    // What some slots took; all times in seconds.
+    struct Stretch {
+        std::size_t slots = 0;
+        double seconds = 0;
+        double cpu = 0;
+        double slowest = 0;
+        double by_first = 1;  // CPU time a slot by that of a first million.
+    };
+
+    // In parts, with a first million after each of them.
+    Stretch fill_and_compare(std::size_t slots) {
+        constexpr std::size_t kPartsMax = 8;
+        const std::size_t part = std::max(kFirst, slots / kPartsMax);
+        Stretch all;
+        double first = 0;
+        std::size_t compared = 0;
+        while (all.slots < slots) {
+            const Stretch next = fill(std::min(part, slots - all.slots));
+            all.slots += next.slots;
+            all.seconds += next.seconds;
+            all.cpu += next.cpu;
+            all.slowest = std::max(all.slowest, next.slowest);
+            // Merges that go on meanwhile are this process's own work.
+            const double cpu = cpu_seconds();
+            first += first_million_us();
+            all.cpu += cpu_seconds() - cpu;
+            ++compared;
+        }
+        all.by_first = all.cpu * 1e6 / static_cast<double>(all.slots) / (first / static_cast<double>(compared));
+        return all;
+    }
+
+    // CPU time a slot of this program's first line, in another folder.
+    double first_million_us() {
+        const std::string folder = folder_ + ".first";
+        const std::string command =
+            "/proc/" + std::to_string(getpid()) + "/exe '" + folder + "' " + std::to_string(kFirst);
+        std::FILE* lines = popen(command.c_str(), "r");
+        std::size_t slots = 0;
+        double rate = 0;
+        double cpu = 0;
+        const bool read =
+            lines != nullptr && std::fscanf(lines, "%*[^\n] %zu %lf %lf", &slots, &rate, &cpu) == 3;
+        while (lines != nullptr && std::fgetc(lines) != EOF) {
+        }
+        if (!read || pclose(lines) != 0) {
+            give_up("cannot store a first million to compare with");
+        }
+        std::filesystem::remove_all(folder);
+        return cpu;
+    }
+
+    Stretch fill(std::size_t slots) {
         const auto start = SteadyClock::now();
         const double cpu = cpu_seconds();
-        slowest_ = 0;
+        double slowest = 0;
         for (std::size_t left = slots; left > 0;) {
             const std::size_t count = std::min(left, kBatch);
             std::vector<SlotCommand> commands;
@@ -110,11 +169,10 @@ private:
                     give_up(outcome.error().detail);
                 }
             }
-            slowest_ = std::max(slowest_, seconds_since(asked));
+            slowest = std::max(slowest, seconds_since(asked));
             left -= count;
         }
-        rate_ = static_cast<double>(slots) / seconds_since(start);
-        cpu_us_ = (cpu_seconds() - cpu) * 1e6 / static_cast<double>(slots);
+        return {slots, seconds_since(start), cpu_seconds() - cpu, slowest};
     }
 
     const std::string folder_;
@@ -123,9 +181,6 @@ private:
     TroubleLog log_;
     EventIds ids_{static_cast<std::uint64_t>(getpid())};
     std::unique_ptr<SlotStore> ledger_;
-    double rate_ = 0;
-    double cpu_us_ = 0;
-    double slowest_ = 0;
 };
 
 }  // namespace
