@@ -114,7 +114,7 @@ private:
         const std::size_t part = std::max(kFirst, slots / kPartsMax);
         Stretch all;
         double first = 0;
-        std::size_t compared = 0;
+        int compared = 0;
         while (all.slots < slots) {
             const Stretch next = fill(std::min(part, slots - all.slots));
             all.slots += next.slots;
@@ -127,7 +127,7 @@ private:
             all.cpu += cpu_seconds() - cpu;
             ++compared;
         }
-        all.by_first = all.cpu * 1e6 / static_cast<double>(all.slots) / (first / static_cast<double>(compared));
+        all.by_first = all.cpu * 1e6 / static_cast<double>(all.slots) / (first / compared);
         return all;
     }
 
