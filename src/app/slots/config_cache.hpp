@@ -25,6 +25,17 @@ public:
         : time_to_live_{time_to_live}, clock_{clock}, metrics_{metrics}, log_{log} {}
 
     ConfigRef get(const ConfigName& name, const Load& load) {
+        ConfigRef config = find(name);
+        if (config == nullptr) {
+            config = load(name);
+            note_loaded(name, config);
+        }
+        return config;
+    }
+
+    // Null: it has to be loaded, and note_loaded() to be told. For those who must not keep others from the
+    // cache while they load.
+    ConfigRef find(const ConfigName& name) {
         const Instant now = clock_.now();
         const auto found = entries_.find(name);
         // A clock that steps back must not keep an entry alive: its age is then negative, and it is read
@@ -35,15 +46,16 @@ public:
             return found->second.config;
         }
         metrics_.config_cache_miss();
-        ConfigRef config = load(name);
+        return nullptr;
+    }
+    void note_loaded(const ConfigName& name, const ConfigRef& config) {
         if (config == nullptr) {
             entries_.erase(name);
-            return nullptr;
+            return;
         }
         log_.write(LogLevel::Info, "RateLimitConfigRepository",
                    "Config cache miss for " + name.text() + ", loaded from DB");
         put(config);
-        return config;
     }
 
     void put(const ConfigRef& config) {

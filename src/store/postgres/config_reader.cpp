@@ -25,34 +25,41 @@ Result<ConfigRef, Failure> load(ConnectionPool& pool, const ConfigName& name) {
 }  // namespace
 
 Result<ConfigRef, Failure> ConfigReader::active(const ConfigName& name) {
-    const std::lock_guard lock{mutex_};
-    std::optional<Failure> failure;
-    ConfigRef found = cache_.get(name, [&](const ConfigName& wanted) {
-        auto loaded = load(pool_, wanted);
-        if (!loaded) {
-            failure = loaded.error();
-            return ConfigRef{};
+    std::uint64_t changes_seen = 0;
+    {
+        const std::lock_guard lock{mutex_};
+        if (ConfigRef found = cache_.find(name)) {
+            return found;
         }
-        return *loaded;
-    });
-    if (failure) {
-        return Unexpected{*failure};
+        changes_seen = changes_;
     }
-    return found;
+    // Without the lock: a server that is slow must not keep those waiting whose configs are known.
+    auto loaded = load(pool_, name);
+    if (!loaded) {
+        return Unexpected{loaded.error()};
+    }
+    const std::lock_guard lock{mutex_};
+    if (changes_ == changes_seen) {
+        cache_.note_loaded(name, *loaded);
+    }
+    return *loaded;
 }
 
 void ConfigReader::put(const ConfigVersion& version) {
     const std::lock_guard lock{mutex_};
+    ++changes_;
     cache_.put(std::make_shared<const ConfigVersion>(version));
 }
 
 void ConfigReader::heed_version(const ConfigName& name, ConfigId newest) {
     const std::lock_guard lock{mutex_};
+    ++changes_;
     cache_.drop_before(name, newest);
 }
 
 void ConfigReader::flush() {
     const std::lock_guard lock{mutex_};
+    ++changes_;
     cache_.flush();
 }
 

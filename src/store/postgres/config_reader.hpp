@@ -7,9 +7,6 @@
 
 namespace sluice::postgres {
 
-// How long a call may wait for a connection.
-inline constexpr std::chrono::milliseconds kConnectionPatience{2000};
-
 // The active versions of configs, as this node has seen them within the cache's time to live.
 // Thread safety: all of it.
 class ConfigReader {
@@ -25,8 +22,9 @@ public:
 
 private:
     ConnectionPool& pool_;
-    std::mutex mutex_;
-    ConfigCache cache_;  // Guarded by mutex_.
+    std::mutex mutex_;           // Never held while the server is asked.
+    ConfigCache cache_;          // Guarded by mutex_.
+    std::uint64_t changes_ = 0;  // Guarded by mutex_. What was loaded before the latest one may be old.
 };
 
 }  // namespace sluice::postgres

@@ -15,6 +15,9 @@
 
 namespace sluice::postgres {
 
+// How long a call may wait for a connection.
+inline constexpr std::chrono::milliseconds kConnectionPatience{2000};
+
 struct PoolSettings {
     ConnectSettings connect;
     std::size_t min = 5;   // Kept open, also without work.
