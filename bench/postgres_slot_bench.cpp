@@ -20,7 +20,7 @@
 
 #include "silent_world.hpp"
 #include "slot_work.hpp"
-#include "store/postgres/postgres_slot_store.hpp"
+#include "store/postgres/slots/postgres_slot_store.hpp"
 
 namespace sluice::bench {
 namespace {

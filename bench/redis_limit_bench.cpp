@@ -12,8 +12,8 @@
 #include <vector>
 
 #include "base/random.hpp"
-#include "store/redis/redis_limit_store.hpp"
-#include "store/redis/script.hpp"
+#include "store/redis/limits/limit_script.hpp"
+#include "store/redis/limits/redis_limit_store.hpp"
 
 namespace sluice {
 namespace {
@@ -79,7 +79,7 @@ int measure(const std::string& address, const std::string& name, const Load& loa
 int main(int count, char** words) {
     const std::vector<std::string> arguments(words + 1, words + count);
     if (arguments.size() == 1 && arguments[0] == "--script") {
-        std::cout << sluice::redis::Script{sluice::redis::server_time()}.text();
+        std::cout << sluice::redis::limit_script(sluice::redis::server_time()).text();
         return 0;
     }
     if (arguments.size() != 6) {

@@ -81,8 +81,8 @@ function(sluice_repeatable target function)
 endfunction()
 
 # sluice_lua_parts(target files...)
-# Makes the Lua files part of the target, as store/redis/script_parts.hpp has them: the first is the one that
-# tells the time, the others are the script.
+# Makes the Lua files part of the target, as store/redis/limits/script_parts.hpp has them: the first is the
+# one that tells the time, the others are the script.
 function(sluice_lua_parts target)
     set(SLUICE_LUA_PARTS "")
     foreach(file IN LISTS ARGN)

@@ -1,5 +1,5 @@
 #include "library/store_repository.hpp"
-#include "store/postgres/postgres_limit_store.hpp"
+#include "store/postgres/limits/postgres_limit_store.hpp"
 
 namespace sluice {
 

@@ -1,5 +1,5 @@
 #include "library/store_repository.hpp"
-#include "store/redis/redis_limit_store.hpp"
+#include "store/redis/limits/redis_limit_store.hpp"
 
 namespace sluice {
 

@@ -1,7 +1,7 @@
 #pragma once
 
 #include "app/limits/limit_servers.hpp"
-#include "store/postgres/connection_pool.hpp"
+#include "store/postgres/client/connection_pool.hpp"
 
 namespace sluice {
 

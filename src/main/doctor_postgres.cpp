@@ -2,7 +2,7 @@
 
 #include "base/time.hpp"
 #include "main/settings_table.hpp"
-#include "store/postgres/postgres_slot_store.hpp"
+#include "store/postgres/slots/postgres_slot_store.hpp"
 
 namespace sluice {
 

@@ -2,7 +2,7 @@
 
 #include "base/iso8601.hpp"
 #include "main/settings_table.hpp"
-#include "store/redis/redis_examination.hpp"
+#include "store/redis/limits/redis_examination.hpp"
 
 namespace sluice {
 

@@ -4,8 +4,8 @@
 #include <random>
 
 #include "store/memory/fast_clock.hpp"
-#include "store/postgres/postgres_limit_store.hpp"
-#include "store/redis/redis_limit_store.hpp"
+#include "store/postgres/limits/postgres_limit_store.hpp"
+#include "store/redis/limits/redis_limit_store.hpp"
 
 namespace sluice {
 namespace {

@@ -8,7 +8,7 @@
 #include "app/limits/moment_clock.hpp"
 #include "main/slot_store_choice.hpp"
 #include "store/memory/memory_limit_store.hpp"
-#include "store/postgres/connection_pool.hpp"
+#include "store/postgres/client/connection_pool.hpp"
 
 namespace sluice {
 

@@ -9,9 +9,9 @@
 #include "app/slots/slot_tables.hpp"
 #include "main/limit_figures.hpp"
 #include "main/tally.hpp"
-#include "store/postgres/connection_pool.hpp"
-#include "store/postgres/server_lives.hpp"
-#include "store/postgres/store_health.hpp"
+#include "store/postgres/client/connection_pool.hpp"
+#include "store/postgres/client/server_lives.hpp"
+#include "store/postgres/slots/store_health.hpp"
 
 namespace sluice {
 

@@ -4,7 +4,7 @@
 
 #include "main/data_folder.hpp"
 #include "store/memory/memory_slot_tables.hpp"
-#include "store/postgres/postgres_slot_store.hpp"
+#include "store/postgres/slots/postgres_slot_store.hpp"
 
 namespace sluice {
 namespace {

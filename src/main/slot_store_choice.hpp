@@ -6,9 +6,9 @@
 
 #include "app/slots/slot_ledger.hpp"
 #include "main/settings.hpp"
-#include "store/postgres/connection_pool.hpp"
-#include "store/postgres/server_lives.hpp"
-#include "store/postgres/store_health.hpp"
+#include "store/postgres/client/connection_pool.hpp"
+#include "store/postgres/client/server_lives.hpp"
+#include "store/postgres/slots/store_health.hpp"
 
 namespace sluice {
 

@@ -1,5 +1,5 @@
 #include "contract/stores_under_test.hpp"
-#include "store/postgres/postgres_slot_store.hpp"
+#include "store/postgres/slots/postgres_slot_store.hpp"
 #include "support/postgres_fixture.hpp"
 
 namespace sluice::test {

@@ -8,7 +8,7 @@
 
 #include <gmock/gmock.h>
 
-#include "store/postgres/server_lives.hpp"
+#include "store/postgres/client/server_lives.hpp"
 #include "support/cli_process.hpp"
 #include "support/postgres_fixture.hpp"
 #include "support/raw_http.hpp"

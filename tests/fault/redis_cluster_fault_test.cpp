@@ -5,7 +5,8 @@
 
 #include <gmock/gmock.h>
 
-#include "store/redis/state_keys.hpp"
+#include "store/redis/client/cluster_slot.hpp"
+#include "store/redis/limits/state_keys.hpp"
 #include "support/redis_load.hpp"
 
 namespace sluice::test {

@@ -1,6 +1,6 @@
 #include <future>
 
-#include "store/postgres/config_reader.hpp"
+#include "store/postgres/slots/config_reader.hpp"
 #include "support/counting_metrics.hpp"
 #include "support/hand_clock.hpp"
 #include "support/postgres_fixture.hpp"

@@ -1,7 +1,7 @@
 #include <array>
 #include <limits>
 
-#include "store/postgres/connection.hpp"
+#include "store/postgres/client/connection.hpp"
 #include "support/postgres_fixture.hpp"
 
 namespace sluice::postgres {

@@ -4,8 +4,8 @@
 #include <future>
 #include <thread>
 
-#include "store/postgres/connection_pool.hpp"
-#include "store/postgres/server_lives.hpp"
+#include "store/postgres/client/connection_pool.hpp"
+#include "store/postgres/client/server_lives.hpp"
 #include "support/cut_network.hpp"
 #include "support/postgres_fixture.hpp"
 #include "support/recording_log.hpp"

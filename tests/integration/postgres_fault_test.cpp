@@ -1,7 +1,7 @@
 #include <csignal>
 #include <future>
 
-#include "store/postgres/connection.hpp"
+#include "store/postgres/client/connection.hpp"
 #include "support/postgres_fixture.hpp"
 #include "support/tcp_proxy.hpp"
 

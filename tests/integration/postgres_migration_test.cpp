@@ -2,7 +2,7 @@
 #include <barrier>
 #include <thread>
 
-#include "store/postgres/migrations.hpp"
+#include "store/postgres/client/migrations.hpp"
 #include "support/postgres_fixture.hpp"
 
 namespace sluice::postgres {

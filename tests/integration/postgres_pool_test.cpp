@@ -2,8 +2,8 @@
 #include <ctime>
 #include <future>
 
-#include "store/postgres/connection_pool.hpp"
-#include "store/postgres/server_lives.hpp"
+#include "store/postgres/client/connection_pool.hpp"
+#include "store/postgres/client/server_lives.hpp"
 #include "support/postgres_fixture.hpp"
 #include "support/recording_log.hpp"
 #include "support/tcp_proxy.hpp"

@@ -1,7 +1,7 @@
 #include <gmock/gmock.h>
 
 #include "contract/slot_store_contract.hpp"
-#include "store/postgres/postgres_slot_store.hpp"
+#include "store/postgres/slots/postgres_slot_store.hpp"
 #include "support/postgres_fixture.hpp"
 
 namespace sluice::test {

@@ -1,5 +1,5 @@
 // How a database that has been used comes to what this program needs.
-#include "store/postgres/slot_schema.hpp"
+#include "store/postgres/client/schema.hpp"
 #include "support/postgres_fixture.hpp"
 
 namespace sluice::postgres {

@@ -2,7 +2,7 @@
 
 #include <gmock/gmock.h>
 
-#include "store/redis/state_keys.hpp"
+#include "store/redis/client/cluster_slot.hpp"
 #include "support/redis_access.hpp"
 #include "support/temp_folder.hpp"
 

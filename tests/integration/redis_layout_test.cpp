@@ -6,7 +6,7 @@
 
 #include "app/limits/plan_shelf.hpp"
 #include "base/bytes.hpp"
-#include "store/redis/state_keys.hpp"
+#include "store/redis/limits/state_keys.hpp"
 #include "support/limit_words.hpp"
 #include "support/redis_fixture.hpp"
 

@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "base/time.hpp"
-#include "store/postgres/connection.hpp"
+#include "store/postgres/client/connection.hpp"
 #include "support/slot_nodes.hpp"
 
 // Who disturbs slots on PostgreSQL, and what each of them was told. Every actor owns its events, so it knows

@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "store/redis/state_keys.hpp"
+#include "store/redis/client/cluster_slot.hpp"
 #include "support/cli_process.hpp"
 #include "support/raw_http.hpp"
 #include "support/redis_fixture.hpp"

@@ -11,7 +11,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-#include "store/postgres/slot_schema.hpp"
+#include "store/postgres/client/schema.hpp"
 #include "support/cut_network.hpp"
 
 namespace sluice::test {

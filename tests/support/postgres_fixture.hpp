@@ -7,7 +7,7 @@
 #include <gtest/gtest.h>
 
 #include "base/time.hpp"
-#include "store/postgres/connection.hpp"
+#include "store/postgres/client/connection.hpp"
 
 namespace sluice::test {
 

@@ -7,7 +7,7 @@
 #include <gmock/gmock.h>
 
 #include "contract/slot_store_contract.hpp"
-#include "store/postgres/postgres_slot_store.hpp"
+#include "store/postgres/slots/postgres_slot_store.hpp"
 #include "support/counting_metrics.hpp"
 #include "support/hand_clock.hpp"
 #include "support/postgres_fixture.hpp"

@@ -6,7 +6,7 @@
 #include <string>
 #include <thread>
 
-#include "store/postgres/postgres_limit_store.hpp"
+#include "store/postgres/limits/postgres_limit_store.hpp"
 #include "support/postgres_fixture.hpp"
 #include "support/recording_log.hpp"
 

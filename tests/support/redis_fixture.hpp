@@ -8,8 +8,8 @@
 
 #include <gtest/gtest.h>
 
-#include "store/redis/connection.hpp"
-#include "store/redis/redis_limits.hpp"
+#include "store/redis/client/connection.hpp"
+#include "store/redis/limits/redis_limits.hpp"
 #include "support/hand_moment_clock.hpp"
 
 namespace sluice::test {

@@ -5,7 +5,7 @@
 #include <string>
 
 #include "app/limits/limit_observer.hpp"
-#include "app/limits/server_watch.hpp"
+#include "app/server_watch.hpp"
 #include "base/log.hpp"
 
 namespace sluice {

@@ -1,4 +1,4 @@
-#include "store/postgres/passed_windows.hpp"
+#include "store/postgres/slots/passed_windows.hpp"
 
 #include <set>
 

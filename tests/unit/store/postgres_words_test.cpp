@@ -1,7 +1,7 @@
 #include <gtest/gtest.h>
 
-#include "store/postgres/connect_words_internal.hpp"
-#include "store/postgres/pipeline_internal.hpp"
+#include "store/postgres/client/connect_words_internal.hpp"
+#include "store/postgres/client/pipeline_internal.hpp"
 
 namespace sluice::postgres {
 namespace {

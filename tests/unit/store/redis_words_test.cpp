@@ -1,8 +1,9 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "store/redis/redis_address.hpp"
-#include "store/redis/state_keys.hpp"
+#include "store/redis/client/cluster_slot.hpp"
+#include "store/redis/client/redis_address.hpp"
+#include "store/redis/limits/state_keys.hpp"
 
 namespace sluice::redis {
 namespace {

@@ -1,4 +1,4 @@
-#include "store/postgres/window_mirror.hpp"
+#include "store/postgres/slots/window_mirror.hpp"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

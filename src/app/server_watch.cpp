@@ -1,0 +1,105 @@
+#include "app/server_watch.hpp"
+
+#include <random>
+#include <utility>
+
+#include "base/backoff.hpp"
+
+namespace sluice {
+namespace {
+
+using std::chrono::milliseconds;
+
+constexpr int kProbesToBeDown = 3;
+constexpr int kPatiencesToBeDown = 3;
+// The longest pause and an attempt to connect stay below the second in which a recovery is to be told.
+constexpr Backoff::Bounds kPauses{milliseconds{20}, milliseconds{400}};
+// After an answer: many suspicions in one moment are worth one question.
+constexpr milliseconds kRest{50};
+
+}  // namespace
+
+ServerWatch::ServerWatch(ServerWatchSettings settings, Probe probe, std::function<void()> changed)
+    : settings_{std::move(settings)},
+      probe_{std::move(probe)},
+      changed_{std::move(changed)},
+      thread_{[this](const std::stop_token& stop) { work(stop); }} {}
+
+ServerWatch::~ServerWatch() {
+    thread_.request_stop();
+    thread_.join();
+    if (down() && settings_.observer != nullptr) {
+        settings_.observer->server_left(settings_.server);
+    }
+}
+
+void ServerWatch::tell_change() const {
+    if (changed_) {
+        changed_();
+    }
+}
+
+// A call that was under way when the server went down is no proof that it is back.
+void ServerWatch::settle() {
+    const std::lock_guard lock{mutex_};
+    if (!down() && !calm()) {
+        recover();
+    }
+}
+
+void ServerWatch::failed(const std::string& reason) {
+    const std::lock_guard lock{mutex_};
+    if (down()) {
+        return;
+    }
+    if (calm()) {
+        suspected_at_ = Clock::now();
+        probes_failed_ = 0;
+        calm_.store(false, std::memory_order_relaxed);
+        suspected_.notify_one();
+        return;
+    }
+    judge(reason);
+}
+
+void ServerWatch::judge(const std::string& reason) {
+    const bool silent_for_long = Clock::now() - suspected_at_ >= kPatiencesToBeDown * settings_.patience;
+    if (down() || calm() || (probes_failed_ < kProbesToBeDown && !silent_for_long)) {
+        return;
+    }
+    down_.store(true, std::memory_order_relaxed);
+    if (settings_.observer != nullptr) {
+        settings_.observer->server_down(settings_.server, reason);
+    }
+    tell_change();
+}
+
+void ServerWatch::recover() {
+    calm_.store(true, std::memory_order_relaxed);
+    if (down_.exchange(false, std::memory_order_relaxed) && settings_.observer != nullptr) {
+        settings_.observer->server_up(settings_.server);
+    }
+    tell_change();
+}
+
+void ServerWatch::work(const std::stop_token& stop) {
+    Backoff pauses{kPauses, std::random_device{}()};
+    std::unique_lock lock{mutex_};
+    while (suspected_.wait(lock, stop, [this] { return !calm(); }) && !stop.stop_requested()) {
+        lock.unlock();
+        const auto trouble = probe_();
+        lock.lock();
+        milliseconds pause = kRest;
+        if (trouble) {
+            ++probes_failed_;
+            judge(*trouble);
+            pause = pauses.next();
+        } else {
+            pauses.reset();
+            recover();
+        }
+        suspected_.wait_for(lock, stop, pause, [] { return false; });
+    }
+}
+
+}  // namespace sluice

@@ -1,0 +1,20 @@
+#pragma once
+
+#include <thread>
+
+#include "store/postgres/client/connection.hpp"
+
+namespace sluice::postgres {
+
+// Meets every host of an address that names several from time to time. A node whose connections to an old
+// primary never broke would otherwise not hear of the new one.
+class HostSurvey {
+public:
+    // Does nothing for an address with one host.
+    explicit HostSurvey(const ConnectSettings& settings);
+
+private:
+    std::jthread thread_;
+};
+
+}  // namespace sluice::postgres

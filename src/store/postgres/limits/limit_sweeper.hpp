@@ -1,0 +1,30 @@
+#pragma once
+
+#include <chrono>
+#include <stop_token>
+#include <thread>
+
+#include "store/postgres/client/connection_pool.hpp"
+
+namespace sluice::postgres {
+
+// Removes keys that nothing is held against any more, in small transactions: some pages of the table at a
+// time, once round it every minute. Only those that have been idle for an hour: a clock that steps back by
+// less finds them still there. Never a key that somebody holds.
+class LimitSweeper {
+public:
+    static constexpr std::chrono::hours kGrace{1};
+
+    LimitSweeper(ConnectionPool& pool, Log& log);
+
+private:
+    void work(const std::stop_token& stop);
+    // Once round the table.
+    void sweep(const std::stop_token& stop);
+
+    ConnectionPool& pool_;
+    Log& log_;
+    std::jthread thread_;  // Last: it uses all of the above.
+};
+
+}  // namespace sluice::postgres

@@ -1,0 +1,414 @@
+#include "store/postgres/slots/batch_assigner.hpp"
+
+#include <algorithm>
+#include <thread>
+#include <unordered_map>
+
+#include "app/slots/slot_errors.hpp"
+#include "store/postgres/slots/held_search.hpp"
+#include "store/postgres/slots/store_trouble.hpp"
+
+namespace sluice::postgres {
+namespace {
+
+using std::chrono::milliseconds;
+using std::chrono::steady_clock;
+
+constexpr milliseconds kPatience{2000};  // For windows that others hold, and for a server that is away.
+constexpr milliseconds kPause{5};
+constexpr std::chrono::microseconds kWork{
+    200};  // For each event of a group of all or none: it is no waiting.
+
+std::vector<Candidate*> undecided(std::span<Candidate*> group) {
+    std::vector<Candidate*> rest;
+    std::ranges::copy_if(group, std::back_inserter(rest),
+                         [](const Candidate* candidate) { return !candidate->outcome; });
+    return rest;
+}
+
+void refuse_rest(std::span<Candidate*> group, const SlotError& error) {
+    for (Candidate* candidate : group) {
+        if (!candidate->outcome) {
+            candidate->decide(Unexpected{error});
+        }
+    }
+}
+
+// What is told to those whose patience is over.
+SlotError last_word(const std::optional<Failure>& failure) {
+    const bool away = failure && !failure->contended();
+    return away ? store_unavailable() : contended();
+}
+
+// Who of the group was refused, and stands first among those; null when nobody was.
+const Candidate* first_refused(std::span<Candidate*> group) {
+    const Candidate* first = nullptr;
+    for (const Candidate* one : group) {
+        if (one->refused != nullptr && (first == nullptr || one->refused < first->refused)) {
+            first = one;
+        }
+    }
+    return first;
+}
+
+// Nothing is left to decide, or the first that fails is known: nobody before it is undecided.
+bool is_settled(std::span<Candidate*> group) {
+    const Candidate* refused = first_refused(group);
+    return std::ranges::none_of(group, [&](const Candidate* one) {
+        return !one->outcome && (refused == nullptr || one->command < refused->refused);
+    });
+}
+
+bool is_new(const Candidate& candidate) {
+    return !candidate.outcome || (candidate.outcome->has_value() && !(*candidate.outcome)->repeated);
+}
+
+// REQUIRES: one of the group belongs to the pool.
+WindowGrid grid_of(std::span<Candidate*> group, const PoolName& pool) {
+    const auto found = std::ranges::find_if(group, [&](const Candidate* one) {
+        return one->config != nullptr && one->config->terms.pool == pool;
+    });
+    return (*found)->config->policy().grid;
+}
+
+// The last window of each pool in which this attempt has placed something.
+std::map<PoolName, const Candidate*> furthest_placed(std::span<Candidate*> group) {
+    std::map<PoolName, const Candidate*> furthest;
+    for (const Candidate* one : group) {
+        if (one->config != nullptr && one->outcome && one->outcome->has_value() &&
+            !(*one->outcome)->repeated) {
+            const auto [last, _] = furthest.try_emplace(one->config->terms.pool, one);
+            if ((*last->second->outcome)->slot.window_start < (*one->outcome)->slot.window_start) {
+                last->second = one;
+            }
+        }
+    }
+    return furthest;
+}
+
+bool same_body(const AssignSlot& one, const AssignSlot& other) {
+    return one.config_name == other.config_name && one.ask.requested == other.ask.requested &&
+           one.ask.weight == other.ask.weight && one.ask.max_delay == other.ask.max_delay;
+}
+
+std::vector<Candidate*> pointers_to(std::vector<Candidate>& candidates) {
+    std::vector<Candidate*> pointers;
+    pointers.reserve(candidates.size());
+    for (Candidate& candidate : candidates) {
+        pointers.push_back(&candidate);
+    }
+    return pointers;
+}
+
+}  // namespace
+
+std::vector<SlotOutcome> BatchAssigner::assign_each(std::span<const AssignSlot* const> events) {
+    std::vector<SlotOutcome> outcomes;
+    outcomes.reserve(events.size());
+    while (outcomes.size() < events.size()) {
+        assign_some(events.subspan(outcomes.size()), outcomes);
+    }
+    return outcomes;
+}
+
+// Those up to the first that asks for something else than an equal event before it: by the order of the batch
+// it comes before all that are behind it.
+void BatchAssigner::assign_some(std::span<const AssignSlot* const> events,
+                                std::vector<SlotOutcome>& outcomes) {
+    std::vector<Candidate> candidates;
+    std::vector<std::size_t> candidate_of;  // For each event.
+    std::unordered_map<std::string_view, std::size_t> first;
+    for (const AssignSlot* event : events) {
+        const auto [known, is_first] = first.try_emplace(event->event_id.text(), candidates.size());
+        if (is_first) {
+            candidates.push_back({event});
+        } else if (!same_body(*event, *candidates[known->second].command)) {
+            break;
+        }
+        candidate_of.push_back(known->second);
+    }
+    std::vector<Candidate*> group = pointers_to(candidates);
+    decide(group, steady_clock::now() + kPatience);
+    for (std::size_t i = 0; i < candidate_of.size(); ++i) {
+        const Candidate& candidate = candidates[candidate_of[i]];
+        const bool repeats = *candidate.outcome && candidate.command != events[i];
+        outcomes.push_back(repeats ? SlotOutcome{Granted{(**candidate.outcome).slot, true}}
+                                   : *candidate.outcome);
+    }
+}
+
+AllOutcome BatchAssigner::assign_all(std::span<const AssignSlot> events) {
+    std::vector<Candidate> candidates;
+    std::unordered_map<std::string_view, std::size_t> first;  // The candidate of each event.
+    for (const AssignSlot& event : events) {
+        const auto [known, is_first] = first.try_emplace(event.event_id.text(), candidates.size());
+        if (is_first) {
+            candidates.push_back({&event});
+        } else {
+            candidates[known->second].repeats.push_back(&event);
+        }
+    }
+    std::vector<Candidate*> group = pointers_to(candidates);
+    decide_all(group, steady_clock::now() + kPatience + kWork * group.size());
+    if (const Candidate* refused = first_refused(group); refused != nullptr) {
+        return Unexpected{AllRefused{refused->command->event_id, refused->outcome->error()}};
+    }
+    std::vector<Granted> granted;
+    granted.reserve(events.size());
+    for (const AssignSlot& event : events) {
+        const Candidate& candidate = candidates[first.at(event.event_id.text())];
+        const Granted& given = **candidate.outcome;
+        granted.push_back(candidate.command == &event ? given : Granted{given.slot, true});
+    }
+    return granted;
+}
+
+void BatchAssigner::decide(Group group, SteadyTime deadline) {
+    const auto held = std::stable_partition(group.begin(), group.end(), [this](const Candidate* one) {
+        return !parts_.held.contains(one->command->event_id);
+    });
+    auto failure = decide_together({group.begin(), held}, deadline);
+    if (held != group.end() && steady_clock::now() < deadline) {
+        // Those were waited for before: one look is enough.
+        failure = decide_free({held, group.end()}, deadline);
+        refuse_rest({held, group.end()}, last_word(failure));
+    }
+    // What is left is held since lately, and may be let go soon.
+    for (auto rest = undecided(group); !rest.empty(); rest = undecided(group)) {
+        if (steady_clock::now() >= deadline) {
+            report(failure);
+            refuse_rest(group, last_word(failure));
+            return;
+        }
+        failure = decide_free(rest, deadline);
+        std::this_thread::sleep_for(kPause);
+    }
+}
+
+std::optional<Failure> BatchAssigner::decide_free(Group group, SteadyTime deadline) {
+    const auto free = part_held(group, deadline);
+    if (!free) {
+        return free.error();
+    }
+    for (const Candidate* one : group.subspan(*free)) {
+        parts_.held.note(one->command->event_id);
+    }
+    return decide_together(group.first(*free), deadline);
+}
+
+std::optional<Failure> BatchAssigner::decide_together(Group group, SteadyTime deadline) {
+    std::optional<Failure> failure;
+    Search search{Completeness::AsManyAsFit, deadline, kHeldWait};
+    for (auto rest = undecided(group); !rest.empty() && steady_clock::now() < deadline;) {
+        const auto tried = attempt(rest, search);
+        failure = tried ? std::nullopt : std::optional{tried.error()};
+        if (tried && *tried == Next::FindHeld) {
+            const auto free = part_held(rest, deadline);
+            if (!free) {
+                return free.error();
+            }
+            rest.resize(*free);
+            continue;
+        }
+        const std::size_t before = rest.size();
+        rest = undecided(rest);
+        if (rest.size() == before && !(tried && *tried == Next::LookFurtherOn)) {
+            search.avoid.clear();
+            std::this_thread::sleep_for(kPause);
+        }
+    }
+    return failure;
+}
+
+Result<std::size_t, Failure> BatchAssigner::part_held(Group group, SteadyTime deadline) {
+    const auto lease = parts_.pool.take(deadline);
+    if (!lease) {
+        return Unexpected{lease.error()};
+    }
+    return postgres::part_held(**lease, group);
+}
+
+void BatchAssigner::decide_all(Group group, SteadyTime deadline) {
+    std::optional<Failure> failure;
+    Search search{Completeness::AllOrNone, deadline, kPatience};
+    do {
+        for (Candidate* candidate : group) {
+            candidate->outcome.reset();
+            candidate->refused = nullptr;
+        }
+        failure.reset();
+        const auto tried = attempt(group, search);
+        if (!tried) {
+            failure = tried.error();
+        }
+        if (is_settled(group)) {
+            return;
+        }
+        if (!(tried && *tried == Next::LookFurtherOn)) {
+            search.avoid.clear();
+            std::this_thread::sleep_for(kPause);
+        }
+    } while (steady_clock::now() < deadline);
+    report(failure);
+    refuse_rest(group, last_word(failure));
+}
+
+void BatchAssigner::report(const std::optional<Failure>& failure) const {
+    // A connection that is lost was reported when it was.
+    if (failure && !failure->connection_lost && !failure->contended()) {
+        parts_.world.log.write(LogLevel::Warn, kStoreComponent, failure->described());
+    }
+}
+
+Result<BatchAssigner::Next, Failure> BatchAssigner::attempt(Group group, Search& search) {
+    if (const auto resolved = resolve_configs(group); !resolved) {
+        return Unexpected{resolved.error()};
+    }
+    Random random = fresh_random();
+    std::optional<AttemptReport> report;
+    {
+        BatchAttempt one{{parts_.mirror, random, parts_.world.clock.now(), bodies_, search.completeness,
+                          search.avoid, search.event_wait},
+                         group};
+        const auto lease = parts_.pool.take(search.deadline);
+        if (!lease) {
+            return Unexpected{lease.error()};
+        }
+        auto run = one.run(**lease);
+        if (!run) {
+            if (run.error().connection_lost || run.error().outcome_unknown) {
+                parts_.world.log.write(LogLevel::Warn, kStoreComponent, run.error().described());
+            }
+            return Unexpected{std::move(run).error()};
+        }
+        report = std::move(*run);
+    }  // The windows are free again before anything else is done.
+    if (const auto followed = follow_up(group, *report); !followed) {
+        return Unexpected{followed.error()};
+    }
+    if (report->event_held) {
+        return Next::FindHeld;
+    }
+    if (report->configs_changed || report->knows_more) {
+        return Next::TryAgain;  // With what is known now, more may fit.
+    }
+    if (const auto refused = refuse_exhausted(group, search.completeness); !refused) {
+        return Unexpected{refused.error()};
+    }
+    Next next = Next::TryAgain;
+    for (auto& [pool, windows] : report->busy) {
+        search.avoid[pool].merge(windows);
+        next = Next::LookFurtherOn;
+    }
+    return next;
+}
+
+Result<void, Failure> BatchAssigner::resolve_configs(Group group) {
+    std::map<ConfigName, ConfigRef> resolved;
+    for (Candidate* candidate : group) {
+        const ConfigName& name = candidate->command->config_name;
+        auto found = resolved.find(name);
+        if (found == resolved.end()) {
+            auto active = parts_.configs.active(name);
+            if (!active) {
+                return Unexpected{std::move(active).error()};
+            }
+            found = resolved.emplace(name, std::move(*active)).first;
+        }
+        candidate->config = found->second;
+        candidate->believed_full = false;
+    }
+    return resolve_asks(group);
+}
+
+Result<void, Failure> BatchAssigner::resolve_asks(Group group) {
+    const bool needs_time = std::ranges::any_of(group, [](const Candidate* one) {
+        return one->config != nullptr && one->config->terms.past == Past::Now;
+    });
+    const auto now = needs_time ? parts_.clock.now() : Result<Instant, Failure>{Instant{}};
+    if (!now) {
+        return Unexpected{now.error()};
+    }
+    for (Candidate* candidate : group) {
+        if (candidate->config != nullptr) {
+            candidate->ask = asked_at(candidate->config->policy(), candidate->command->ask, *now);
+        }
+    }
+    return {};
+}
+
+Result<void, Failure> BatchAssigner::follow_up(Group group, AttemptReport& report) {
+    if (report.configs_changed) {
+        parts_.configs.flush();
+    }
+    if (report.held_by_others) {
+        parts_.world.metrics.contended();
+    }
+    for (const auto& [pool, one] : furthest_placed(group)) {
+        const WindowGrid grid = one->config->policy().grid;
+        const WindowIndex window = grid.index_of((*one->outcome)->slot.window_start);
+        parts_.provisioner.filled_up_to(pool, window, grid.size());
+    }
+    for (const auto& [pool, windows] : report.missing) {
+        if (!report.needs_missing) {
+            parts_.provisioner.provision_soon(pool, windows);
+            continue;
+        }
+        const auto busy = parts_.provisioner.provision(pool, windows);
+        if (!busy) {
+            return Unexpected{busy.error()};
+        }
+        const auto grid = grid_of(group, pool);
+        for (const std::int64_t start : *busy) {
+            report.busy[pool].insert(grid.index_of(Instant{Duration{start}}));
+        }
+    }
+    return {};
+}
+
+Result<void, Failure> BatchAssigner::refuse_exhausted(Group group, Completeness completeness) {
+    const auto full = [](const Candidate* candidate) {
+        return !candidate->outcome && candidate->believed_full;
+    };
+    if (std::ranges::none_of(group, full)) {
+        return {};
+    }
+    std::map<PoolName, PoolWindows> fresh;
+    Random random = fresh_random();
+    for (Candidate* candidate : group) {
+        const bool takes = completeness == Completeness::AllOrNone && is_new(*candidate);
+        if (!takes && !full(candidate)) {
+            continue;
+        }
+        const SlotPolicy policy = candidate->config->policy();
+        const SlotAsk& ask = candidate->ask;
+        const PoolName& pool = candidate->config->terms.pool;
+        const Duration size = policy.grid.size();
+        PoolWindows& windows =
+            fresh.try_emplace(pool, parts_.source_of(pool, size), parts_.cells_of(pool, size)).first->second;
+        const auto placement = place(policy, ask, windows, random);
+        if (windows.failure()) {
+            return Unexpected{Failure{"08006", windows.failure()->what, true}};
+        }
+        if (!placement) {
+            candidate->decide(Unexpected{no_room(policy, ask)});
+        } else if (takes) {
+            if (full(candidate)) {
+                // The mirror erred somewhere; where, these counts cannot tell, with what was taken above.
+                parts_.mirror.forget(pool);
+            }
+            windows.take(policy, *placement, ask.weight);
+        } else {
+            parts_.mirror.learn_room(pool, policy.grid.start_of(placement->window),
+                                     windows.held(placement->window));
+        }
+    }
+    return {};
+}
+
+Random BatchAssigner::fresh_random() {
+    const std::lock_guard lock{mutex_};
+    return Random{seeds_.next()};
+}
+
+}  // namespace sluice::postgres

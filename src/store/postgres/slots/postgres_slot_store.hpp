@@ -1,0 +1,51 @@
+#pragma once
+
+#include <memory>
+#include <optional>
+
+#include "app/slots/slot_ledger.hpp"
+#include "store/postgres/client/connection_pool.hpp"
+#include "store/postgres/slots/store_health.hpp"
+
+namespace sluice {
+
+// Two equivalent ways to assign.
+enum class AssignWay {
+    Batch,     // Many events in a transaction, planned here.
+    Function,  // One event in a transaction, planned by the server.
+};
+
+struct PostgresSlotOptions {
+    LedgerOptions ledger;
+    AssignWay way = AssignWay::Batch;
+    std::size_t batch_max = 256;          // Events of one transaction.
+    std::int32_t windows_in_chunk = 100;  // Of pools that are made from now on.
+    bool migrate = true;
+    // Slots whose window ended longer ago are removed, and their events forgotten. None: kept for ever.
+    std::optional<Duration> retention{};
+};
+
+// A SlotStore on a PostgreSQL that any number of nodes share.
+class PostgresSlotStore : public SlotStore {
+public:
+    [[nodiscard]] virtual postgres::PoolFigures pool_figures() const = 0;
+    [[nodiscard]] virtual postgres::HealthFigures health_figures() const = 0;
+};
+
+// Connects and sees to the schema. What is wrong is said in one sentence, and nothing was created.
+Result<std::unique_ptr<PostgresSlotStore>, std::string> open_postgres_slot_store(
+    const postgres::PoolSettings& given, const PostgresSlotOptions& options, LedgerWorld world,
+    postgres::PoolMetrics& pool_metrics);
+
+// What a look at a schema found.
+struct PostgresExamination {
+    std::int64_t counters_wrong = 0;      // Those that differ from a recount; 0 when none was asked for.
+    std::vector<std::string> concerns{};  // One sentence each.
+};
+
+// Looks at a schema without changing it, but for a small write that leaves nothing. Says what is wrong in one
+// sentence.
+Result<PostgresExamination, std::string> examine_postgres_slots(const std::string& dsn, bool recount,
+                                                                const Clock& clock);
+
+}  // namespace sluice

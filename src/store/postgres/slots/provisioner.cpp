@@ -1,0 +1,107 @@
+#include "store/postgres/slots/provisioner.hpp"
+
+#include "store/postgres/client/connection_pool.hpp"
+
+namespace sluice::postgres {
+namespace {
+
+constexpr Statement kProvision{"provision", "select sluice.provision_windows($1, $2)"};
+constexpr Statement kRaiseBehind{"raise_behind", "select sluice.raise_behind($1, $2)"};
+constexpr WindowIndex kWindowsBetweenNotes = 100;
+
+// For another node, or this one in the background, that is at the same chunk: they need no longer. An
+// application's open transaction may.
+constexpr std::chrono::milliseconds kPatience{100};
+constexpr std::chrono::milliseconds kPause{5};
+
+}  // namespace
+
+Provisioner::Provisioner(ConnectionPool& pool, Log& log)
+    : pool_{pool}, log_{log}, thread_{[this](const std::stop_token& stop) { work(stop); }} {}
+
+Result<std::vector<std::int64_t>, Failure> Provisioner::provision(const PoolName& pool,
+                                                                  const std::vector<std::int64_t>& windows) {
+    const auto deadline = std::chrono::steady_clock::now() + kPatience;
+    for (;;) {
+        auto busy = try_once(pool, windows);
+        if (!busy || busy->empty() || std::chrono::steady_clock::now() >= deadline) {
+            return busy;
+        }
+        std::this_thread::sleep_for(kPause);
+    }
+}
+
+Result<std::vector<std::int64_t>, Failure> Provisioner::try_once(const PoolName& pool,
+                                                                 const std::vector<std::int64_t>& windows) {
+    const auto lease = pool_.take(ConnectionPool::Clock::now() + kConnectionPatience);
+    if (!lease) {
+        return Unexpected{lease.error()};
+    }
+    const auto rows = (*lease)->run(kProvision, Parameters{}.add(pool.text()).add_numbers(windows));
+    if (!rows) {
+        return Unexpected{rows.error()};
+    }
+    std::vector<std::int64_t> busy;
+    for (std::size_t i = 0; i < rows->size(); ++i) {
+        busy.push_back(rows->number(i, 0).value_or(0));
+    }
+    return busy;
+}
+
+void Provisioner::provision_soon(const PoolName& pool, std::vector<std::int64_t> windows) {
+    {
+        const std::lock_guard lock{mutex_};
+        waiting_.insert_or_assign(pool, std::move(windows));
+    }
+    wanted_.notify_one();
+}
+
+void Provisioner::filled_up_to(const PoolName& pool, WindowIndex window, Duration window_size) {
+    {
+        const std::lock_guard lock{mutex_};
+        const WindowIndex hundred = window / kWindowsBetweenNotes;
+        const auto [last, is_first] = hundreds_.try_emplace(pool, hundred);
+        if (!is_first && last->second == hundred) {
+            return;
+        }
+        last->second = hundred;
+        filled_.insert_or_assign(pool, window * window_size.count());
+    }
+    wanted_.notify_one();
+}
+
+Result<void, Failure> Provisioner::note_full(const PoolName& pool, std::int64_t window) {
+    const auto lease = pool_.take(ConnectionPool::Clock::now() + kConnectionPatience);
+    if (!lease) {
+        return Unexpected{lease.error()};
+    }
+    if (const auto noted = (*lease)->run(kRaiseBehind, Parameters{}.add(pool.text()).add(window)); !noted) {
+        return Unexpected{noted.error()};
+    }
+    return {};
+}
+
+void Provisioner::work(const std::stop_token& stop) {
+    while (!stop.stop_requested()) {
+        std::map<PoolName, std::vector<std::int64_t>> wishes;
+        std::map<PoolName, std::int64_t> filled;
+        {
+            std::unique_lock lock{mutex_};
+            wanted_.wait(lock, stop, [this] { return !waiting_.empty() || !filled_.empty(); });
+            wishes.swap(waiting_);
+            filled.swap(filled_);
+        }
+        for (const auto& [pool, windows] : wishes) {
+            if (const auto done = provision(pool, windows); !done) {
+                log_.write(LogLevel::Debug, "Provisioner", "No counters ahead: " + done.error().message);
+            }
+        }
+        for (const auto& [pool, window] : filled) {
+            if (const auto done = note_full(pool, window); !done) {
+                log_.write(LogLevel::Debug, "Provisioner", "Full chunks not noted: " + done.error().message);
+            }
+        }
+    }
+}
+
+}  // namespace sluice::postgres

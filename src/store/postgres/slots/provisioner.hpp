@@ -1,0 +1,48 @@
+#pragma once
+
+#include <condition_variable>
+#include <map>
+#include <mutex>
+#include <thread>
+#include <vector>
+
+#include "core/slots/slot.hpp"
+#include "store/postgres/client/connection_pool.hpp"
+
+namespace sluice::postgres {
+
+// Gives windows their counters, in whole chunks, and notes which chunks are full, in transactions of its own.
+// Thread safety: all of it.
+class Provisioner {
+public:
+    Provisioner(ConnectionPool& pool, Log& log);
+
+    // Windows by their start in milliseconds. Gives those that another transaction, which has not ended, is
+    // at.
+    Result<std::vector<std::int64_t>, Failure> provision(const PoolName& pool,
+                                                         const std::vector<std::int64_t>& windows);
+
+    // The same soon, in the background: nobody needs them yet.
+    void provision_soon(const PoolName& pool, std::vector<std::int64_t> windows);
+
+    // A batch has placed events up to this window. Once in a hundred windows, what lies behind is noted as
+    // full in the background, for the searches of the SQL function.
+    void filled_up_to(const PoolName& pool, WindowIndex window, Duration window_size);
+
+private:
+    Result<std::vector<std::int64_t>, Failure> try_once(const PoolName& pool,
+                                                        const std::vector<std::int64_t>& windows);
+    Result<void, Failure> note_full(const PoolName& pool, std::int64_t window);
+    void work(const std::stop_token& stop);
+
+    ConnectionPool& pool_;
+    Log& log_;
+    std::mutex mutex_;
+    std::condition_variable_any wanted_;
+    std::map<PoolName, std::vector<std::int64_t>> waiting_;  // Guarded by mutex_. The latest wish of each.
+    std::map<PoolName, std::int64_t> filled_;                // Guarded by mutex_. To be noted.
+    std::map<PoolName, WindowIndex> hundreds_;               // Guarded by mutex_. What was noted last.
+    std::jthread thread_;                                    // Last: it uses all of the above.
+};
+
+}  // namespace sluice::postgres
