@@ -256,6 +256,23 @@ TEST_F(PostgresPool, NoticesASilentServerWithoutBeingAsked) {
     EXPECT_TRUE(soon([&] { return pool.ready(); }));
 }
 
+TEST_F(PostgresPool, TakesALeaseThatAskedNothingForNoSignOfLife) {
+    TcpProxy proxy{test::port_of(dsn())};
+    auto settings = bounds(1, 1);
+    settings.connect.dsn = test::with_port(dsn(), proxy.port());
+    settings.connect.statement_timeout = seconds{3};
+    settings.connect.silence_margin = milliseconds{500};
+    ConnectionPool pool{settings, log_, waits_};
+    ASSERT_TRUE(soon([&] { return pool.figures().idle == 1; }));
+
+    proxy.freeze();
+
+    EXPECT_TRUE(soon([&] {
+        (void)pool.take(in(milliseconds{10})).has_value();  // And back it goes.
+        return !pool.ready();
+    }));
+}
+
 TEST_F(PostgresPool, RecoversFromACrashOfTheServer) {
     test::OwnServer server;
     auto settings = bounds(2, 4);

@@ -344,6 +344,8 @@ bool Connection::usable() const {
     return session_->wire.open() && !session_->read_only && !session_->is_outlived();
 }
 
+std::chrono::steady_clock::time_point Connection::heard_at() const { return session_->wire.heard_at(); }
+
 bool Connection::alive() { return usable() && !session_->wire.check(); }
 
 void Connection::abandon() { session_->give_up(); }

@@ -108,6 +108,9 @@ public:
     // False once the connection is lost, its server has become read-only, or a newer primary is in force.
     [[nodiscard]] bool usable() const;
 
+    // When the server last said something.
+    [[nodiscard]] std::chrono::steady_clock::time_point heard_at() const;
+
     // Sees, without a round trip, whether the server has closed the connection in the meantime.
     bool alive();
 

@@ -122,8 +122,8 @@ void ConnectionPool::give_back(std::unique_ptr<Connection> connection) {
     const std::lock_guard lock{mutex_};
     --in_use_;
     if (connection) {
-        answered_at_ = Clock::now();
-        idle_.push_back({std::move(connection), answered_at_});
+        answered_at_ = std::max(answered_at_, connection->heard_at());  // Who asked nothing heard nothing.
+        idle_.push_back({std::move(connection), Clock::now()});
         freed_.notify_one();
     } else {
         suspects = lost_one();

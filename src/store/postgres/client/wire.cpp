@@ -153,6 +153,9 @@ std::optional<Failure> Wire::exchange() {
     if (ready < 0 || (readable && PQconsumeInput(connection_) == 0)) {
         return lose();
     }
+    if (readable) {
+        heard_at_ = Clock::now();
+    }
     return std::nullopt;
 }
 

@@ -54,6 +54,9 @@ public:
     // Closes it and says why, as far as libpq knows.
     Failure lose();
 
+    // When something last came from the server.
+    [[nodiscard]] std::chrono::steady_clock::time_point heard_at() const { return heard_at_; }
+
     // The warning, if one came since the last call, that a commit was not confirmed by the standby.
     std::optional<std::string> take_doubt();
 
@@ -65,6 +68,7 @@ private:
     PGconn* connection_;  // nullptr once closed.
     const std::chrono::milliseconds silence_max_;
     const int wake_event_;
+    std::chrono::steady_clock::time_point heard_at_ = std::chrono::steady_clock::now();
     std::optional<std::string> doubt_;
 };
 
