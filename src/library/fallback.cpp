@@ -45,6 +45,12 @@ RateLimitResult Fallback::answer(std::string_view key, std::span<const RatePlan>
     return reply ? result_of(*reply) : invalid_result();
 }
 
+bool Fallback::refund(std::string_view key, std::span<const RatePlan> plans, std::int64_t tokens) {
+    Call call;
+    prepare(call, key, plans, tokens);
+    return policy_.refund(call.check);
+}
+
 void Fallback::heed(std::string_view key, const RatePlan& instead, const RateLimitOverrideEnd& until) {
     const Plan& plan = instead.booked().plan;
     policy_.heed(key, plan, {plan.rule(), end_at(until)});

@@ -27,6 +27,8 @@ public:
 
     // The repository decides the key by this plan from now on.
     void heed(std::string_view key, const RatePlan& instead, const RateLimitOverrideEnd& until);
+    // Gives back what answer() took of local plans. False: it is not held here. REQUIRES: as answer().
+    bool refund(std::string_view key, std::span<const RatePlan> plans, std::int64_t tokens);
     // Gives back a lease of answer(). False: it is none, or not held any more.
     bool release(std::string_view key, const RatePlan& plan, std::uint64_t lease) const {
         const auto released = local_.store->release(key, plan.booked().plan, LeaseId{lease});

@@ -62,8 +62,14 @@ public:
 
     Result<void, RateLimitError> refund(std::string_view key, PlanNames names, std::int64_t tokens) override {
         const auto plans = find_all(names);
-        return plans ? told(answer_of([&] { return repository_.refund(key, *plans, tokens); }))
-                     : Unexpected{plans.error()};
+        if (!plans) {
+            return Unexpected{plans.error()};
+        }
+        // What this limiter allowed while the repository failed comes back here.
+        if (!is_malformed(key, *plans, tokens) && fallback_.refund(key, *plans, tokens)) {
+            return {};
+        }
+        return told(answer_of([&] { return repository_.refund(key, *plans, tokens); }));
     }
 
     Result<bool, RateLimitError> release(std::string_view key, std::string_view name,

@@ -146,6 +146,18 @@ Result<std::optional<LimitAnswer>, LimitError> FailPolicy::ask_local(Checks chec
     return std::optional{answer};
 }
 
+bool FailPolicy::refund(const ResolvedCheck& check) {
+    const ResolvedCheck local = local_part(check);
+    if (local.count == 0) {
+        return false;
+    }
+    const std::lock_guard lock{mutex_};  // Of two refunds at once the second sees what the first left.
+    const auto standings = local_.inspect(local.key, {local.plans.data(), local.count});
+    const auto holds_it = [&](const Standing& one) { return one.limit - one.remaining >= local.cost; };
+    return standings && std::ranges::all_of(*standings, holds_it) &&
+           local_.refund(local.to_check()).has_value();
+}
+
 void FailPolicy::give_back(Checks checks) {
     const std::lock_guard lock{mutex_};
     for (const ResolvedCheck& check : checks) {

@@ -44,6 +44,10 @@ public:
     LimitReply answer(std::span<const ResolvedCheck> checks, const std::shared_ptr<const PlanSet>& plans,
                       SteadyTime now);
 
+    // Gives back what answer() took of the check's local plans. False: this process does not hold as much
+    // against the key, so it was not taken here.
+    bool refund(const ResolvedCheck& check);
+
 private:
     using Checks = std::span<const ResolvedCheck>;
     struct Speaker {

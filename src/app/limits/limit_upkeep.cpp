@@ -58,6 +58,11 @@ void LimitService::refund(const LimitQuestion& question, Done<std::monostate> do
         done(Unexpected{std::move(resolved).error()});
         return;
     }
+    // As a lease below. The plans that are not local were charged nowhere then.
+    if (policy_.refund(*resolved)) {
+        done(std::monostate{});
+        return;
+    }
     const auto give_back = [check = *resolved, key = std::string{question.key},
                             plans](LimitStore& store) -> Result<std::monostate, LimitError> {
         const Check asked{key, {check.plans.data(), check.count}, check.cost};

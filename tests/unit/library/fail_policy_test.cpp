@@ -82,6 +82,17 @@ TEST_F(RepositoryFailureTest, TakesBackALeaseOfItsOwnWhereItGaveIt) {
     EXPECT_TRUE(limiter_->allow("k", {"places"}).allowed);
 }
 
+TEST_F(RepositoryFailureTest, GivesTokensBackWhereTheyWereTaken) {
+    EXPECT_TRUE(limiter_->allow("k", {"near"}, 2).allowed);
+
+    EXPECT_TRUE(limiter_->refund("k", {"near"}, 2));
+
+    EXPECT_TRUE(limiter_->allow("k", {"near"}, 2).allowed);
+    EXPECT_TRUE(limiter_->refund("k", {"near"}, 2));
+    EXPECT_FALSE(limiter_->refund("k", {"near"}, 2)) << "only the repository could have it";
+    EXPECT_FALSE(limiter_->refund("k", {"gold"}, 2));
+}
+
 TEST_F(RepositoryFailureTest, FailsOpenForAMillionTokensOfEachPlan) {
     EXPECT_EQ(reason({"vast"}, 1'000'000), RateLimitReason::FailOpen);
     EXPECT_EQ(reason({"vast"}), RateLimitReason::FailClosed);

@@ -314,6 +314,30 @@ TEST_P(LimitServiceTest, TakesBackALeaseWhereItWasTaken) {
     EXPECT_TRUE(release(held).value());
 }
 
+TEST_P(LimitServiceTest, GivesTokensBackWhereTheyWereTaken) {
+    const Names near{"near"};
+    const Names both{"gold", "near"};
+    const auto refund = [&](const Names& plans, Tokens cost) {
+        return await<std::monostate>([&](auto done) {
+            service_->refund({"k", plans, cost}, std::move(done));
+        });
+    };
+    ASSERT_EQ(reason("k", both), LimitReason::Ok);
+    break_store();
+    ASSERT_EQ(reason("k", both, 2), LimitReason::Local);
+
+    EXPECT_TRUE(refund(both, 2)) << "during the outage";
+    EXPECT_FALSE(refund(both, 1)) << "the store has it";
+    ASSERT_EQ(reason("k", near, 2), LimitReason::Local);
+    store_.before = {};
+
+    EXPECT_TRUE(refund(near, 2)) << "after the outage";
+    EXPECT_EQ(left("k", "near"), 1) << "the store has given nothing back yet";
+    EXPECT_TRUE(refund(both, 1));
+    EXPECT_EQ(left("k", "near"), 2);
+    EXPECT_EQ(left("k", "gold"), 3);
+}
+
 TEST_P(LimitServiceTest, HeedsOverridesWhileTheStoreFails) {
     const PlanDraft more{.name = "", .algorithm = "", .capacity = 50};
     for (const char* name : {"gold", "strict", "near"}) {
