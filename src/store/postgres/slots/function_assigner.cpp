@@ -69,9 +69,10 @@ void FunctionAssigner::attempt(std::span<const AssignSlot* const> events, Attemp
     }
     // Those that were waited for before are only looked at, the shorter the more they are.
     const auto look = look_at_each_of(static_cast<std::size_t>(std::ranges::count(held, true)));
+    const auto wait = wait_for_each_of(sent.size());
     for (std::size_t i = 0; i < sent.size(); ++i) {
         (*lease)->queue(kTakeSlot,
-                        parameters_of(*events[sent[i]], world_.clock.now(), held[i] ? look : kHeldWait));
+                        parameters_of(*events[sent[i]], world_.clock.now(), held[i] ? look : wait));
     }
     const auto replies = (*lease)->flush_each();
     report(replies);

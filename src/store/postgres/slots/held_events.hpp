@@ -13,6 +13,13 @@ namespace sluice::postgres {
 // How long an insert waits for an event that another transaction is at. Sluice's own transactions need less;
 // whoever is among many others must not keep them.
 inline constexpr std::chrono::milliseconds kHeldWait{50};
+// The same where so many events are inserted one after the other: most of them may be held.
+constexpr std::chrono::milliseconds wait_for_each_of(std::size_t events) {
+    using std::chrono::milliseconds;
+    constexpr milliseconds kAll{1000};
+    return std::clamp(kAll / static_cast<milliseconds::rep>(std::max<std::size_t>(1, events)),
+                      milliseconds{2}, kHeldWait);
+}
 // How long one look at so many events that may be held waits for each of them: all of a batch are looked at
 // in a part of its patience.
 constexpr std::chrono::milliseconds look_at_each_of(std::size_t events) {
