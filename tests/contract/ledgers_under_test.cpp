@@ -34,6 +34,7 @@ private:
         LedgerOptions options;
         options.strict = settings_.strict;
         options.seed = settings_.seed;
+        options.retention = settings_.retention;
         ledger_ = make_slot_ledger(std::make_unique<SharedTables>(tables_), options,
                                    {around_.clock, around_.metrics, around_.log});
     }

@@ -21,6 +21,8 @@ public:
     virtual ~LimitStoreUnderTest() = default;
     virtual LimitStore& store() = 0;
     virtual void set_clock(Moment now) = 0;
+    // A key for each name, all of them such that the store can decide them together.
+    virtual std::string near(std::string_view name) { return std::string{name}; }
 };
 
 struct LimitStoreKind {
@@ -31,7 +33,7 @@ struct LimitStoreKind {
 };
 inline void PrintTo(const LimitStoreKind& kind, std::ostream* out) { *out << kind.name; }
 
-// A check that owns what it points at.
+// One of several checks together, for the key that is near the others.
 struct Part {
     std::string key;
     std::vector<const Plan*> plans;
@@ -54,6 +56,8 @@ protected:
     LimitStore& store() { return world_->store(); }
     void at(Moment now) { world_->set_clock(now); }
 
+    std::string near(std::string_view name) { return world_->near(name); }
+
     using Plans = std::vector<const Plan*>;
     CheckOutcome outcome(std::string_view key, const Plans& plans, Tokens cost = 1) {
         const Check check{key, plans, cost};
@@ -70,9 +74,13 @@ protected:
         return result ? throw std::runtime_error{"it was no fault"} : result.error();
     }
     CheckOutcome outcome_of(const std::vector<Part>& parts) {
-        std::vector<Check> checks;
+        std::vector<std::string> keys;
         for (const Part& part : parts) {
-            checks.push_back({part.key, part.plans, part.cost});
+            keys.push_back(near(part.key));
+        }
+        std::vector<Check> checks;
+        for (std::size_t i = 0; i < parts.size(); ++i) {
+            checks.push_back({keys[i], parts[i].plans, parts[i].cost});
         }
         return store().take_together(checks);
     }

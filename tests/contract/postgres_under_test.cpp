@@ -16,18 +16,18 @@ public:
     PostgresStore(AssignWay way, StoreSettings settings, StoreSurroundings& around) : around_{around} {
         options_.ledger = {5s, settings.strict, settings.seed};
         options_.way = way;
+        options_.retention = settings.retention;
         open();
     }
 
-    // The server's clock decides, and goes with the one that the tests set.
     SlotStore& store() override {
-        if (const Instant now = around_.clock.now(); now != server_time_) {
-            set_server_clock(*connect(database_.dsn()), now);
-            server_time_ = now;
-        }
+        set_clock();
         return *store_;
     }
-    void restart() override { open(); }
+    void restart() override {
+        set_clock();  // Housekeeping begins at the start.
+        open();
+    }
 
     RecountReport recount_all() override {
         RecountReport report;
@@ -52,6 +52,14 @@ public:
     }
 
 private:
+    // The server's clock decides, and goes with the one that the tests set.
+    void set_clock() {
+        if (const Instant now = around_.clock.now(); now != server_time_) {
+            set_server_clock(*connect(database_.dsn()), now);
+            server_time_ = now;
+        }
+    }
+
     void open() {
         store_.reset();
         auto opened = open_postgres_slot_store({test_settings(database_.dsn()), 2, 8}, options_,

@@ -1,159 +1,68 @@
-// What a ledger promises of slots that are forgotten, over each of its tables.
-#include <gmock/gmock.h>
-#include <gtest/gtest.h>
-
-#include "app/slots/slot_ledger.hpp"
-#include "store/memory/memory_slot_tables.hpp"
-#include "store/rocks/rocks_slot_tables.hpp"
-#include "support/counting_metrics.hpp"
-#include "support/hand_clock.hpp"
-#include "support/recording_log.hpp"
-#include "support/shared_tables.hpp"
-#include "support/slot_words.hpp"
-#include "support/temp_folder.hpp"
+// Slots that are forgotten some time after they were due.
+#include "contract/slot_store_contract.hpp"
 
 namespace sluice::test {
 namespace {
 
 using testing::IsEmpty;
 
-enum class Kind { Memory, Rocks };
+constexpr StoreSettings kTwoDays{.retention = std::chrono::days{2}};
 
-class SlotRetention : public testing::TestWithParam<Kind> {
-protected:
-    void SetUp() override {
-        start();
-        ASSERT_TRUE(ledger_->put_config(draft("a", 2, 4s)));
-    }
-    void start() {
-        ledger_.reset();
-        if (GetParam() == Kind::Rocks) {
-            tables_.reset();
-            tables_ = open_rocks_slot_tables({.path = temp_ / "data"}).value();
-        }
-        LedgerOptions options;
-        options.retention = std::chrono::days{2};
-        ledger_ =
-            make_slot_ledger(std::make_unique<SharedTables>(tables_), options, {clock_, metrics_, log_});
-    }
-    SlotOutcome ask(std::string_view id, Instant requested) {
-        return run_one(*ledger_, assign(id, "a", SlotAsk{requested}));
-    }
-    bool knows(std::string_view id) { return ledger_->find(event(id)).has_value(); }
-    void expect_counters_right() {
-        const auto report = recount(*tables_);
-        ASSERT_TRUE(report);
-        EXPECT_THAT(report->differences, IsEmpty());
-    }
-    // Any command lets the ledger look at the clock.
-    void pass(Duration time) {
-        clock_.advance(time);
-        static_cast<void>(run_one(*ledger_, CancelSlot{event("nobody")}));
-    }
+TEST_P(SlotStoreContract, ForgetsSlotsWithTheirCountersWhenTheirTimeIsUp) {
+    around_.clock.set(kNoon);
+    open(kTwoDays);
+    put(draft("a", 2, 4s));
+    take("old", "a", {kNoon});
+    take("young", "a", {kNoon + 24h});
 
-    TempFolder temp_;
-    HandClock clock_{kNoon};
-    CountingMetrics metrics_;
-    RecordingLog log_;
-    std::shared_ptr<SlotTables> tables_ = make_memory_slot_tables();
-    std::unique_ptr<SlotStore> ledger_;
-};
-
-TEST_P(SlotRetention, ForgetsSlotsWithTheirCountersWhenTheirTimeIsUp) {
-    ASSERT_TRUE(ask("old", kNoon));
-    ASSERT_TRUE(ask("young", kNoon + 24h));
-
-    pass(47h);
+    start_again_after(47h);
     EXPECT_TRUE(knows("old"));
-    pass(2h);
+    start_again_after(2h);
 
-    EXPECT_FALSE(knows("old"));
+    EXPECT_TRUE(forgets("old"));
     EXPECT_TRUE(knows("young"));
-    expect_counters_right();
-    const auto report = ledger_->windows(config("a"), {kNoon, kNoon + 4s}).value();
-    EXPECT_EQ(report.windows.front().count, 0U);
+    EXPECT_THAT(counts("a", kNoon, 1), testing::ElementsAre(0));
 }
 
-TEST_P(SlotRetention, TakesAForgottenEventForANewOne) {
-    const Slot before = ask("e", kNoon)->slot;
-    pass(49h);
+TEST_P(SlotStoreContract, TakesAForgottenEventForANewOne) {
+    around_.clock.set(kNoon);
+    open(kTwoDays);
+    put(draft("a", 2, 4s));
+    const Slot before = take("e", "a", {kNoon});
+    start_again_after(49h);
+    ASSERT_TRUE(forgets("e"));
 
-    const auto again = ask("e", clock_.now());
+    const auto again = must(run(assign("e", "a", {around_.clock.now()})));
 
-    ASSERT_TRUE(again);
-    EXPECT_FALSE(again->repeated);
-    EXPECT_NE(again->slot.scheduled, before.scheduled);
-    EXPECT_TRUE(ask("e", clock_.now())->repeated);
-    expect_counters_right();
+    EXPECT_FALSE(again.repeated);
+    EXPECT_NE(again.slot.scheduled, before.scheduled);
+    EXPECT_TRUE(must(run(assign("e", "a", {around_.clock.now()}))).repeated);
 }
 
-TEST_P(SlotRetention, PutsNothingIntoTimesThatAreForgotten) {
-    pass(72h);
-    const Instant horizon = kNoon + 24h;
+TEST_P(SlotStoreContract, TellsNoHistoryOfAForgottenEventOfTheSameName) {
+    around_.clock.set(kNoon);
+    open(kTwoDays);
+    put(draft("a", 2, 4s));
+    take("e", "a", {kNoon + 400h});
+    must(run(MoveSlot{event("e"), kNoon}));
+    start_again_after(49h);
+    ASSERT_TRUE(forgets("e"));
 
-    for (int i = 0; i < 5; ++i) {
-        const auto placed = ask("late" + std::to_string(i), kNoon);
-        ASSERT_TRUE(placed);
-        EXPECT_GE(placed->slot.scheduled, horizon);
-        EXPECT_EQ(placed->slot.requested, kNoon);
-        EXPECT_TRUE(knows("late" + std::to_string(i)));
-    }
-    expect_counters_right();
-    SlotAsk soon{kNoon};
-    soon.max_delay = 1h;
-    EXPECT_EQ(run_one(*ledger_, assign("never", "a", soon)).error().fault, SlotFault::Exhausted);
+    take("e", "a", {around_.clock.now()});
+
+    EXPECT_THAT(must(store().find(event("e"))).past, IsEmpty());
+    must(run(MoveSlot{event("e"), around_.clock.now() + 1h}));
+    EXPECT_EQ(must(store().find(event("e"))).past.size(), 1U);
 }
 
-TEST_P(SlotRetention, CancelsAndMovesWhatStandsInAWindowThatIsCutByTheHorizon) {
-    ASSERT_TRUE(ledger_->put_config(draft("b", 10, 7h)));
-    std::vector<EventId> ids;
-    for (int i = 0; i < 10; ++i) {
-        ids.push_back(event("b" + std::to_string(i)));
-        ASSERT_TRUE(run_one(*ledger_, assign(ids.back(), "b", SlotAsk{kNoon})));
-    }
+TEST_P(SlotStoreContract, KeepsEverySlotUnlessARetentionIsSet) {
+    put(draft("a", 2, 4s));
+    take("old", "a", {kNoon});
 
-    for (int hour = 0; hour < 10; ++hour) {
-        pass(hour == 0 ? 48h : 1h);
-        expect_counters_right();
-        for (const EventId& id : ids) {
-            if (const auto story = ledger_->find(id); story && story->slot.revision == 0) {
-                EXPECT_GE(story->slot.scheduled, clock_.now() - 49h);
-                ASSERT_TRUE(hour % 2 == 0 ? run_one(*ledger_, CancelSlot{id})
-                                          : run_one(*ledger_, MoveSlot{id, clock_.now()}));
-                break;
-            }
-        }
-        expect_counters_right();
-    }
+    start_again_after(std::chrono::days{3650});
+
+    EXPECT_TRUE(must(run(assign("old", "a", {kNoon}))).repeated);
 }
-
-TEST_P(SlotRetention, TellsNoHistoryOfAnEarlierEventOfTheSameName) {
-    ASSERT_TRUE(ask("e", kNoon + 400h));
-    ASSERT_TRUE(run_one(*ledger_, MoveSlot{event("e"), kNoon}));
-    pass(49h);
-    ASSERT_FALSE(knows("e"));
-
-    ASSERT_TRUE(ask("e", clock_.now()));
-
-    EXPECT_THAT(ledger_->find(event("e"))->past, IsEmpty());
-    ASSERT_TRUE(run_one(*ledger_, MoveSlot{event("e"), clock_.now() + 1h}));
-    EXPECT_EQ(ledger_->find(event("e"))->past.size(), 1U);
-}
-
-TEST_P(SlotRetention, StaysForgottenAfterARestartAndWhenTheClockStepsBack) {
-    ASSERT_TRUE(ask("old", kNoon));
-    pass(49h);
-
-    clock_.set(kNoon);
-    start();
-
-    EXPECT_FALSE(knows("old"));
-    EXPECT_GE(ask("old", kNoon)->slot.scheduled, kNoon + 1h);
-    expect_counters_right();
-}
-
-INSTANTIATE_TEST_SUITE_P(OverEach, SlotRetention, testing::Values(Kind::Memory, Kind::Rocks),
-                         [](const auto& one) { return one.param == Kind::Memory ? "Memory" : "Rocks"; });
 
 }  // namespace
 }  // namespace sluice::test

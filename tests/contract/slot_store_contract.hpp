@@ -5,6 +5,7 @@
 #include <optional>
 #include <stdexcept>
 #include <string>
+#include <thread>
 #include <vector>
 
 #include <gmock/gmock.h>
@@ -28,6 +29,7 @@ struct StoreSurroundings {
 struct StoreSettings {
     bool strict = false;
     std::uint64_t seed = 1;
+    std::optional<Duration> retention{};
 };
 
 // A store and what it keeps. Stores join the contract by implementing this.
@@ -102,6 +104,22 @@ protected:
     std::optional<SlotFault> fault_of(SlotCommand command) {
         const SlotOutcome outcome = run(std::move(command));
         return outcome ? std::nullopt : std::optional{outcome.error().fault};
+    }
+
+    bool knows(std::string_view id) { return store().find(event(id)).has_value(); }
+    // A store looks for what is too old when it starts, and when a command comes.
+    void start_again_after(Duration time) {
+        around_.clock.advance(time);
+        world_->restart();
+        static_cast<void>(run(CancelSlot{event("nobody")}));
+    }
+    // Stores forget in their own time. False: the event is still known after one that a busy machine keeps.
+    bool forgets(std::string_view id) {
+        const auto deadline = std::chrono::steady_clock::now() + 20s;
+        while (knows(id) && std::chrono::steady_clock::now() < deadline) {
+            std::this_thread::yield();
+        }
+        return !knows(id);
     }
 
     // What the windows from `from` on hold, as many as asked for.
