@@ -21,7 +21,7 @@ while (($# > 0)); do
     shift
 done
 
-"$root/tools/build" release postgres_nodes_test
+"$root/tools/build" checked postgres_nodes_test
 SLUICE_SERVICES=$(mktemp -d)
 report=$(mktemp)
 export SLUICE_SERVICES SLUICE_SERVICES_FSYNC=off SLUICE_CHAOS_SECONDS=$seconds
@@ -32,7 +32,7 @@ eval "$("$root/tools/services" env postgres)"
 
 failed=0
 for ((seed = first; seed < first + seeds; seed++)); do
-    if SLUICE_CHAOS_SEED=$seed "$root/build/release/tests/postgres_nodes_test" --gtest_filter='PostgresChaos.*' \
+    if SLUICE_CHAOS_SEED=$seed "$root/build/checked/tests/postgres_nodes_test" --gtest_filter='PostgresChaos.*' \
         >"$report" 2>&1; then
         printf 'seed %d: %s\n' "$seed" "$(grep ' events, ' "$report")"
     else

@@ -16,11 +16,11 @@ case ${1:-600} in
 *[!0-9]*) die "the time is a number of seconds; see --help" ;;
 esac
 
-"$root/tools/build" release limit_torture_test
+"$root/tools/build" checked limit_torture_test
 SLUICE_SERVICES=$(mktemp -d)
 export SLUICE_SERVICES SLUICE_TORTURE_SECONDS=${1:-600}
 trap '"$root/tools/services" down && rm -rf "$SLUICE_SERVICES"' EXIT
 "$root/tools/services" up postgres redis
 declare -x SLUICE_TEST_POSTGRES SLUICE_TEST_REDIS
 eval "$("$root/tools/services" env postgres redis)"
-"$root/build/release/tests/limit_torture_test"
+"$root/build/checked/tests/limit_torture_test"

@@ -94,46 +94,58 @@ function(sluice_lua_parts target)
     target_sources(${target} PRIVATE "${CMAKE_CURRENT_BINARY_DIR}/lua_parts.cpp")
 endfunction()
 
+# sluice_compiled_as_test(target)
+# Tests are large, and only what they test has to be fast.
+function(sluice_compiled_as_test target)
+    if(SLUICE_SANITIZE)
+        target_compile_options(${target} PRIVATE -O0)
+    else()
+        target_compile_options(${target} PRIVATE -O1)
+    endif()
+    target_include_directories(${target} PUBLIC "${PROJECT_SOURCE_DIR}/tests")
+endfunction()
+
 # sluice_contract(name SOURCES files... USES layers...)
-# What all adapters of a port promise: parameterised GoogleTest cases. A test that names it as its CONTRACT has to
-# instantiate it, and then runs every case: the linker leaves none out of an object library.
+# What all adapters of a port promise: parameterised GoogleTest cases. A test that names it as its CONTRACT
+# has to instantiate it, and then runs every case: the linker leaves none out of an object library.
 function(sluice_contract name)
     cmake_parse_arguments(ARG "" "" "SOURCES;USES" ${ARGN})
     add_library(${name} OBJECT ${ARG_SOURCES})
     list(TRANSFORM ARG_USES PREPEND sluice_)
     target_link_libraries(${name} PUBLIC sluice_options ${ARG_USES} GTest::gmock)
-    target_include_directories(${name} PUBLIC "${PROJECT_SOURCE_DIR}/tests")
     sluice_compiled_as_test(${name})
 endfunction()
 
-# sluice_compiled_as_test(target): tests are large; what they test stays optimised.
-function(sluice_compiled_as_test target)
-    if(SLUICE_SANITIZE)
-        target_compile_options(${target} PRIVATE -O0)
-    endif()
-endfunction()
-
 # sluice_test(name LABEL label SOURCES files... [USES layers...] [CONTRACT suite] [PRIVATE libraries...]
-#             [TIMEOUT seconds] [LOCK name] [SANITIZED])
-# An executable of GoogleTest cases. SANITIZED ones also run under the sanitizer presets. Of those with the
-# same LOCK one runs at a time.
+#             [TIMEOUT seconds] [LOCK name] [ALONE filters...] [SANITIZED address|thread...])
+# An executable of GoogleTest cases. ctest runs two cases at a time, but of those with the same LOCK only one,
+# and none beside a case that matches one of the ALONE filters: those measure time, have to be quick enough,
+# or change a server that others use. SANITIZED: these sanitizers run it too.
 function(sluice_test name)
-    cmake_parse_arguments(ARG "SANITIZED" "CONTRACT;LABEL;LOCK;TIMEOUT" "SOURCES;USES;PRIVATE" ${ARGN})
+    cmake_parse_arguments(ARG "" "CONTRACT;LABEL;LOCK;TIMEOUT" "SOURCES;USES;PRIVATE;ALONE;SANITIZED" ${ARGN})
+    string(REGEX MATCH "^[a-z]+" sanitizer "${SLUICE_SANITIZE}")
+    if(sanitizer AND NOT sanitizer IN_LIST ARG_SANITIZED)
+        return()
+    endif()
     if(NOT ARG_TIMEOUT)
         set(ARG_TIMEOUT 120)
     endif()
     add_executable(${name} ${ARG_SOURCES})
     list(TRANSFORM ARG_USES PREPEND sluice_)
-    target_link_libraries(${name} PRIVATE sluice_options ${ARG_CONTRACT} ${ARG_USES} ${ARG_PRIVATE}
-        GTest::gmock GTest::gtest_main)
-    target_include_directories(${name} PRIVATE "${PROJECT_SOURCE_DIR}/tests")
+    target_link_libraries(${name} PRIVATE sluice_options ${ARG_CONTRACT} ${ARG_USES}
+        ${ARG_PRIVATE} GTest::gmock GTest::gtest_main)
     sluice_compiled_as_test(${name})
     set(properties LABELS ${ARG_LABEL} TIMEOUT ${ARG_TIMEOUT})
     if(ARG_LOCK)
         list(APPEND properties RESOURCE_LOCK ${ARG_LOCK})
     endif()
-    gtest_discover_tests(${name} DISCOVERY_TIMEOUT 60 PROPERTIES ${properties})
-    if(ARG_SANITIZED)
-        add_dependencies(sanitized_tests ${name})
+    set(others "*")
+    if(ARG_ALONE)
+        list(JOIN ARG_ALONE ":" alone)
+        set(others "-${alone}")
+        gtest_discover_tests(${name} DISCOVERY_TIMEOUT 60 TEST_LIST ${name}_alone TEST_FILTER "${alone}"
+            PROPERTIES ${properties} RUN_SERIAL ON)
     endif()
+    gtest_discover_tests(${name} DISCOVERY_TIMEOUT 60 TEST_FILTER "${others}" PROPERTIES ${properties})
+    add_dependencies(all_tests ${name})
 endfunction()
