@@ -95,12 +95,13 @@ function(sluice_lua_parts target)
 endfunction()
 
 # sluice_compiled_as_test(target)
-# Tests are large, and only what they test has to be fast.
+# Tests are large, and only what they test has to be fast. Their lines are named when a Result is misused
+# (tests/support/wrong_side.cpp).
 function(sluice_compiled_as_test target)
     if(SLUICE_SANITIZE)
-        target_compile_options(${target} PRIVATE -O0)
+        target_compile_options(${target} PRIVATE -O0 -g1)
     else()
-        target_compile_options(${target} PRIVATE -O1)
+        target_compile_options(${target} PRIVATE -O1 -g1)
     endif()
     target_include_directories(${target} PUBLIC "${PROJECT_SOURCE_DIR}/tests")
 endfunction()
@@ -132,7 +133,7 @@ function(sluice_test name)
     endif()
     add_executable(${name} ${ARG_SOURCES})
     list(TRANSFORM ARG_USES PREPEND sluice_)
-    target_link_libraries(${name} PRIVATE sluice_options ${ARG_CONTRACT} ${ARG_USES}
+    target_link_libraries(${name} PRIVATE sluice_options test_support ${ARG_CONTRACT} ${ARG_USES}
         ${ARG_PRIVATE} GTest::gmock GTest::gtest_main)
     sluice_compiled_as_test(${name})
     set(properties LABELS ${ARG_LABEL} TIMEOUT ${ARG_TIMEOUT})

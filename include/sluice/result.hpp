@@ -5,6 +5,10 @@
 #include <utility>
 #include <variant>
 
+#ifndef NDEBUG
+#include <sluice/wrong_side.hpp>
+#endif
+
 namespace sluice {
 
 // The failing side of a Result: `return Unexpected{error};`.
@@ -45,7 +49,7 @@ public:
 private:
     template <std::size_t I, class State>
     static auto& checked(State& state) {
-        assert(state.index() == I);
+        assert(state.index() == I || wrong_side::report(state));
         return *std::get_if<I>(&state);
     }
 
@@ -63,7 +67,7 @@ public:
     explicit operator bool() const { return has_value(); }
 
     const E& error() const& {
-        assert(error_.has_value());
+        assert(error_.has_value() || wrong_side::report("the error", std::monostate{}));
         return *error_;
     }
 

@@ -3,6 +3,7 @@
 #include <memory>
 #include <string>
 
+#include <gtest/gtest-spi.h>
 #include <gtest/gtest.h>
 
 #include "base/unique_function.hpp"
@@ -70,6 +71,52 @@ TEST(Result, OfNothingIsGoodUnlessAnErrorIsGiven) {
     EXPECT_TRUE(good);
     ASSERT_FALSE(bad);
     EXPECT_EQ(bad.error(), Fault::Small);
+}
+
+struct Refusal {
+    Fault fault;
+    std::string detail;
+};
+
+// What a test says that asks a Result for the side it does not have.
+template <class Ask>
+std::string mistake(const Ask& ask) {
+    testing::TestPartResultArray said;
+    {
+        const testing::ScopedFakeTestPartResultReporter reporter{
+            testing::ScopedFakeTestPartResultReporter::INTERCEPT_ONLY_CURRENT_THREAD, &said};
+        EXPECT_THROW(ask(), testing::AssertionException);
+    }
+    if (said.size() != 1) {
+        return "it said " + std::to_string(said.size()) + " things";
+    }
+    const testing::TestPartResult& only = said.GetTestPartResult(0);
+    const std::string file = only.file_name() == nullptr ? "" : only.file_name();
+    return file.substr(file.rfind('/') + 1) + ":" + std::to_string(only.line_number()) + ": " +
+           only.summary();
+}
+
+TEST(WrongSideOfAResult, FailsATestWithWhatItHoldsAndTheLineThatAsked) {
+    const Result<std::string, Refusal> refused = Unexpected{Refusal{Fault::Large, "the disk is full"}};
+    const Result<int, Fault> good = 5;
+    const Result<void, std::string> done;
+    const std::string here = "result_test.cpp:";
+    const std::string is_refused =
+        ": Failed\nA Result was asked for the value, and holds a sluice::(anonymous namespace)::Refusal: "
+        "the disk is full";
+
+    EXPECT_EQ(mistake([&] { static_cast<void>(refused.value()); }),
+              here + std::to_string(__LINE__ - 1) + is_refused);
+    EXPECT_EQ(mistake([&] { static_cast<void>(*refused); }),
+              here + std::to_string(__LINE__ - 1) + is_refused);
+    EXPECT_EQ(mistake([&] { static_cast<void>(refused->size()); }),
+              here + std::to_string(__LINE__ - 1) + is_refused);
+    EXPECT_EQ(mistake([&] { static_cast<void>(good.error()); }),
+              here + std::to_string(__LINE__ - 1) +
+                  ": Failed\nA Result was asked for the error, and holds a int: 5");
+    EXPECT_EQ(mistake([&] { static_cast<void>(done.error()); }),
+              here + std::to_string(__LINE__ - 1) +
+                  ": Failed\nA Result was asked for the error, and holds a std::monostate");
 }
 
 TEST(UniqueFunction, OwnsACallableThatCannotBeCopied) {
