@@ -16,7 +16,7 @@ constexpr unsigned kDenied = 429;
 // The requests differ in the key only; keys take turns.
 class RequestWriter {
 public:
-    RequestWriter(const Invocation& invocation, const HostPort& server)
+    RequestWriter(const Invocation& invocation, const net::HostPort& server)
         : host_{server.text()}, keys_{std::stoull(invocation.value("keys"))} {
         JsonObject rest;
         rest.raw("plans", json_list(invocation.value("plan")));

@@ -131,8 +131,8 @@ std::string text_report(const LoadReport& report, std::string_view what) {
 }  // namespace
 
 Result<LoadPlan, std::string> read_load_plan(const Invocation& invocation, const CalledServer& server) {
-    const auto resolved = resolve_listener(server.address);
-    if (!invocation.has("yes") && (!resolved || !is_loopback(*resolved))) {
+    const auto resolved = net::resolve_listener(server.address);
+    if (!invocation.has("yes") && (!resolved || !net::is_loopback(*resolved))) {
         return Unexpected{server.address.text() +
                           " is not on this machine, and this loads it as much as it bears; if that is meant, "
                           "add --yes."};

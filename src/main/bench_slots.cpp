@@ -15,7 +15,7 @@ namespace {
 // The requests differ in the event's number only.
 class RequestWriter {
 public:
-    RequestWriter(const Invocation& invocation, const HostPort& server, const std::string& config)
+    RequestWriter(const Invocation& invocation, const net::HostPort& server, const std::string& config)
         : host_{server.text()} {
         const std::string prefix = invocation.has("prefix") ? invocation.value("prefix") : config + "-";
         JsonObject rest;

@@ -32,7 +32,7 @@ Result<HttpResponse, std::string> CalledServer::send(HttpRequest request,
 }
 
 Result<CalledServer, std::string> called_server(const Invocation& invocation) {
-    const auto address = parse_server_url(invocation.value("server"));
+    const auto address = net::parse_server_url(invocation.value("server"));
     if (!address) {
         return Unexpected{invocation.origin("server") + ": " + address.error()};
     }

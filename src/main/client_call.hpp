@@ -10,7 +10,7 @@ namespace sluice {
 
 // A running server as a command's options name it.
 struct CalledServer {
-    HostPort address;
+    net::HostPort address;
     std::string token{};  // Of the admin; empty: none.
 
     [[nodiscard]] Result<HttpResponse, std::string> send(

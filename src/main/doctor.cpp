@@ -39,8 +39,8 @@ Result<std::vector<CalledServer>, std::string> called_servers(const Invocation& 
 }
 
 bool on_this_machine(const CalledServer& server) {
-    const auto resolved = resolve_listener(server.address);
-    return resolved && is_loopback(*resolved);
+    const auto resolved = net::resolve_listener(server.address);
+    return resolved && net::is_loopback(*resolved);
 }
 
 class Doctor {

@@ -24,7 +24,7 @@ constexpr std::size_t kBodyMax = std::size_t{64} << 20U;
 // One exchange. The steps are asynchronous only because a time-out needs that; each is waited for.
 class Exchange {
 public:
-    Exchange(const HostPort& server, std::chrono::milliseconds patience) : server_{server} {
+    Exchange(const net::HostPort& server, std::chrono::milliseconds patience) : server_{server} {
         stream_.expires_after(patience);
     }
 
@@ -88,14 +88,14 @@ private:
                           (late ? "" : " (" + error.message() + ")") + "."};
     }
 
-    const HostPort& server_;
+    const net::HostPort& server_;
     asio::io_context context_;
     beast::tcp_stream stream_{context_};
 };
 
 }  // namespace
 
-Result<HttpResponse, std::string> send_request(const HostPort& server, const HttpRequest& request,
+Result<HttpResponse, std::string> send_request(const net::HostPort& server, const HttpRequest& request,
                                                std::chrono::milliseconds patience) {
     return Exchange{server, patience}.run(request);
 }

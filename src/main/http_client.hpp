@@ -4,7 +4,7 @@
 #include <string>
 
 #include "base/result.hpp"
-#include "main/host_port.hpp"
+#include "net/host_port.hpp"
 
 namespace sluice {
 
@@ -22,7 +22,7 @@ struct HttpResponse {
 
 // Sends one request over a connection of its own and waits for the answer, `patience` at most in all.
 // Fails with one sentence when no answer came.
-Result<HttpResponse, std::string> send_request(const HostPort& server, const HttpRequest& request,
+Result<HttpResponse, std::string> send_request(const net::HostPort& server, const HttpRequest& request,
                                                std::chrono::milliseconds patience);
 
 // The text as a part of a path or a query: all but letters, digits and -._~ as %XX.

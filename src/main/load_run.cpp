@@ -16,7 +16,7 @@
 #include <sys/timerfd.h>
 #include <unistd.h>
 
-#include "main/http_wire.hpp"
+#include "net/http_wire.hpp"
 
 namespace sluice {
 namespace {
@@ -214,12 +214,12 @@ private:
             return;
         }
         connection.received.append(bytes.data(), static_cast<std::size_t>(count));
-        WireResponse response;
-        const WireState state = read_response(connection.received, response);
-        if (state == WireState::Incomplete) {
+        net::WireResponse response;
+        const net::WireState state = net::read_response(connection.received, response);
+        if (state == net::WireState::Incomplete) {
             return;
         }
-        if (state == WireState::Broken || !connection.waiting) {
+        if (state == net::WireState::Broken || !connection.waiting) {
             lose(index);
             return;
         }
@@ -234,7 +234,7 @@ private:
         }
     }
 
-    void take(const WireResponse& response, std::chrono::nanoseconds latency) {
+    void take(const net::WireResponse& response, std::chrono::nanoseconds latency) {
         ++report_.statuses[response.status];
         const bool good =
             (response.status >= 200 && response.status < 300) || response.status == plan_.also_good;

@@ -8,13 +8,13 @@
 #include <string>
 
 #include "base/result.hpp"
-#include "main/host_port.hpp"
 #include "main/latency_histogram.hpp"
+#include "net/host_port.hpp"
 
 namespace sluice {
 
 struct LoadPlan {
-    HostPort server;
+    net::HostPort server;
     std::size_t connections = 1;
     std::chrono::seconds duration{10};     // How long requests are sent, unless `count` is given.
     std::optional<std::uint64_t> count{};  // How many are sent.

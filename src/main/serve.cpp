@@ -64,7 +64,7 @@ public:
     explicit Daemon(const SettingsInForce& in_force)
         : in_force_{in_force}, log_{make_daemon_log(settings_.log_level, settings_.log_format, clock_)} {}
 
-    Result<void, std::string> start(const HostPort& listener) {
+    Result<void, std::string> start(const net::HostPort& listener) {
         if (!settings_.token_file.empty()) {
             if (const auto loaded = gate_.load(settings_.token_file); !loaded) {
                 return Unexpected{loaded.error()};
@@ -128,7 +128,7 @@ private:
         return {};
     }
 
-    Result<void, std::string> listen(const HostPort& listener) {
+    Result<void, std::string> listen(const net::HostPort& listener) {
         http::ServerOptions options;
         options.host = listener.host;
         options.port = listener.port;
@@ -141,7 +141,7 @@ private:
         }
         server_ = std::move(*started);
         open_server_.store(server_.get(), std::memory_order_release);
-        const HostPort reached{listener.host, server_->port()};
+        const net::HostPort reached{listener.host, server_->port()};
         log_->announce(kComponent, "Sluice is ready on http://" + reached.text() + ", " + store_.described +
                                        ", " + limit_store_.described);
         return {};
@@ -243,11 +243,11 @@ ExitCode serve(const Invocation& invocation, const Environment& variables, std::
         return ExitCode::Ok;
     }
     const Settings& settings = in_force->settings;
-    const auto listener = resolve_listener(settings.listen);
+    const auto listener = net::resolve_listener(settings.listen);
     if (!listener) {
         return fail(errors, ExitCode::Usage, listener.error());
     }
-    if (!is_loopback(*listener) && settings.token_file.empty()) {
+    if (!net::is_loopback(*listener) && settings.token_file.empty()) {
         return fail(errors, ExitCode::Usage,
                     "Others can reach " + settings.listen.text() +
                         ", so the admin routes need a token: give --token-file, or listen on 127.0.0.1.");

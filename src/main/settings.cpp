@@ -153,8 +153,8 @@ public:
         return choices.front().second;
     }
 
-    HostPort host_port(std::string_view key) {
-        const auto parsed = parse_host_port(text(key));
+    net::HostPort host_port(std::string_view key) {
+        const auto parsed = net::parse_host_port(text(key));
         if (!parsed) {
             fail(key, parsed.error());
             return {};

@@ -10,8 +10,8 @@
 #include "base/time.hpp"
 #include "core/slots/slot.hpp"
 #include "main/environment.hpp"
-#include "main/host_port.hpp"
 #include "main/settings_table.hpp"
+#include "net/host_port.hpp"
 
 namespace sluice {
 
@@ -20,7 +20,7 @@ enum class LogFormat { Text, Json };
 
 // What `sluice serve` runs with, checked.
 struct Settings {
-    HostPort listen;
+    net::HostPort listen;
     std::string data;
     StoreKind store;
     struct Embedded {

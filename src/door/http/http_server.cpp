@@ -1,29 +1,17 @@
 #include "door/http/http_server.hpp"
 
-#include <atomic>
-#include <condition_variable>
+#include <array>
 #include <ctime>
-#include <thread>
 #include <vector>
 
-#include <boost/asio/co_spawn.hpp>
-#include <boost/asio/detached.hpp>
-#include <boost/asio/executor_work_guard.hpp>
-#include <boost/asio/post.hpp>
-#include <boost/asio/redirect_error.hpp>
-#include <boost/asio/steady_timer.hpp>
-#include <boost/asio/use_awaitable.hpp>
-
+#include "door/http/request_head.hpp"
+#include "door/http/response_text.hpp"
+#include "door/http/routes.hpp"
 #include "door/http/session.hpp"
+#include "net/listener.hpp"
 
 namespace sluice::http {
 namespace {
-
-namespace asio = boost::asio;
-using asio::ip::tcp;
-
-constexpr std::chrono::milliseconds kSweep{500};
-constexpr std::chrono::milliseconds kAcceptPause{50};
 
 std::string date_line(std::time_t now) {
     std::tm fields{};
@@ -34,140 +22,73 @@ std::string date_line(std::time_t now) {
     return {text.data(), size};
 }
 
-class ServerImpl final : public Server {
+class ServerImpl final : public Server, private net::Protocol {
 public:
-    ServerImpl(const ServerOptions& options, ServerWorld world) : shared_{options, std::move(world)} {
-        for (std::size_t i = 0; i < std::max<std::size_t>(1, options.io_threads); ++i) {
-            threads_.push_back(std::make_unique<IoThread>());
-        }
-        acceptor_ = std::make_unique<tcp::acceptor>(threads_.front()->io);
+    ServerImpl(const ServerOptions& options, ServerWorld world)
+        : shared_{options, std::move(world)}, threads_{options.io_threads}, date_lines_(threads_.size()) {
+        append_response(answer_without_tls_,
+                        answer({400, "tls_required", "This port speaks TLS: begin with https://."}),
+                        {"", After::Close});
     }
 
     ~ServerImpl() override {
-        for (const auto& thread : threads_) {
-            thread->io.stop();
-        }
-        runners_.clear();
+        threads_.stop();
         shared_.large_bodies.close();
     }
 
-    boost::system::error_code listen() {
-        boost::system::error_code error;
-        const auto address = asio::ip::make_address(shared_.options.host, error);
-        const tcp::endpoint endpoint{address, shared_.options.port};
-        if (error || acceptor_->open(endpoint.protocol(), error) ||
-            acceptor_->set_option(tcp::acceptor::reuse_address{true}, error) ||
-            acceptor_->bind(endpoint, error) ||
-            acceptor_->listen(asio::socket_base::max_listen_connections, error)) {
-            return error;
+    Result<void, std::string> start() {
+        const ServerOptions& options = shared_.options;
+        net::ListenerOptions wanted;
+        wanted.host = options.host;
+        wanted.port = options.port;
+        wanted.connections_max = options.connections_max;
+        wanted.handshake_timeout = options.receive_timeout;
+        wanted.connection = {.buffer_max = kBodyBytesMax + kHeadBytesMax,
+                             .linger_bytes_max = kBatchBytesMax};  // It may have been sent as a whole.
+        auto opened = net::open_listener(wanted, {threads_, *this, shared_.world.log, options.tls});
+        if (!opened) {
+            return Unexpected{opened.error()};
         }
-        port_ = acceptor_->local_endpoint().port();
+        listener_ = std::move(*opened);
+        threads_.start([this](const net::IoThread& thread) {
+            date_lines_[thread.number] = date_line(std::time(nullptr));
+        });
         return {};
     }
 
-    void start() {
-        for (const auto& thread : threads_) {
-            thread->date_line = date_line(std::time(nullptr));
-            asio::co_spawn(thread->io, sweep(*thread), asio::detached);
-        }
-        asio::co_spawn(threads_.front()->io, accept(), asio::detached);
-        for (const auto& thread : threads_) {
-            runners_.emplace_back([&io = thread->io] { io.run(); });
-        }
-    }
-
-    std::uint16_t port() const override { return port_; }
-    std::size_t connections_approx() const override { return connections_.load(std::memory_order_relaxed); }
-
-    void drain(std::chrono::milliseconds patience) override {
-        asio::post(threads_.front()->io, [this] {
-            boost::system::error_code ignored;
-            acceptor_->close(ignored);
-        });
-        for_each_connection([](Connection& connection) { connection.end_if_idle(); });
-        std::unique_lock lock{mutex_};
-        if (!all_gone_.wait_for(lock, patience, [this] { return connections_ == 0; })) {
-            lock.unlock();
-            for_each_connection([](Connection& connection) { connection.abort(); });
-        }
-    }
+    std::uint16_t port() const override { return listener_->port(); }
+    std::size_t connections_approx() const override { return listener_->connections_approx(); }
+    void drain(std::chrono::milliseconds patience) override { listener_->drain(patience); }
 
 private:
-    // Marks every thread as draining and visits its connections, on that thread.
-    template <class Visit>
-    void for_each_connection(Visit visit) {
-        for (const auto& thread : threads_) {
-            asio::post(thread->io, [&thread = *thread, visit] {
-                thread.draining = true;
-                for (Connection* connection : thread.connections) {
-                    visit(*connection);
-                }
-            });
-        }
+    boost::asio::awaitable<void> serve(net::Connection& connection) override {
+        return serve_connection(in_http(connection), shared_);
     }
 
-    asio::awaitable<void> accept() {
-        std::size_t next = 0;
-        while (acceptor_->is_open()) {
-            IoThread& thread = *threads_[next++ % threads_.size()];
-            boost::system::error_code error;
-            tcp::socket socket =
-                co_await acceptor_->async_accept(thread.io, asio::redirect_error(asio::use_awaitable, error));
-            if (error) {
-                // Out of descriptors, most likely: waiting is all that helps.
-                asio::steady_timer pause{threads_.front()->io, kAcceptPause};
-                co_await pause.async_wait(asio::redirect_error(asio::use_awaitable, error));
-                continue;
-            }
-            const bool welcome = connections_.fetch_add(1) < shared_.options.connections_max;
-            asio::co_spawn(thread.io,
-                           welcome ? serve_connection(std::move(socket), thread, shared_)
-                                   : turn_away(std::move(socket), thread),
-                           [this](const std::exception_ptr&) { leave(); });
-        }
+    boost::asio::awaitable<void> turn_away(net::Connection& connection) override {
+        return http::turn_away(in_http(connection));
     }
 
-    void leave() {
-        if (connections_.fetch_sub(1) == 1) {
-            const std::lock_guard lock{mutex_};
-            all_gone_.notify_all();
-        }
-    }
+    std::string_view answer_without_tls() const override { return answer_without_tls_; }
 
-    // Ends what waits for too long, and keeps the time of day at hand.
-    static asio::awaitable<void> sweep(IoThread& thread) {
-        asio::steady_timer timer{thread.io};
-        for (;;) {
-            timer.expires_after(kSweep);
-            boost::system::error_code error;
-            co_await timer.async_wait(asio::redirect_error(asio::use_awaitable, error));
-            const auto now = std::chrono::steady_clock::now();
-            for (Connection* connection : thread.connections) {
-                connection->expire(now);
-            }
-            thread.date_line = date_line(std::time(nullptr));
-        }
+    Connection in_http(net::Connection& connection) {
+        return {connection, date_lines_[connection.thread().number]};
     }
 
     SessionWorld shared_;
-    std::vector<std::unique_ptr<IoThread>> threads_;
-    std::unique_ptr<tcp::acceptor> acceptor_;
-    std::uint16_t port_ = 0;
-    std::atomic<std::size_t> connections_ = 0;
-    std::mutex mutex_;
-    std::condition_variable all_gone_;  // Under mutex_: connections_ fell to 0.
-    std::vector<std::jthread> runners_;
+    net::IoThreads threads_;
+    std::vector<std::string> date_lines_;  // One for each thread, touched by that thread alone.
+    std::string answer_without_tls_;
+    std::unique_ptr<net::Listener> listener_;
 };
 
 }  // namespace
 
 Result<std::unique_ptr<Server>, std::string> start_server(const ServerOptions& options, ServerWorld world) {
     auto server = std::make_unique<ServerImpl>(options, std::move(world));
-    if (const auto error = server->listen()) {
-        return Unexpected{"Cannot listen on " + options.host + ":" + std::to_string(options.port) + ": " +
-                          error.message() + "."};
+    if (const auto started = server->start(); !started) {
+        return Unexpected{started.error()};
     }
-    server->start();
     return std::unique_ptr<Server>{std::move(server)};
 }
 

@@ -12,6 +12,7 @@
 #include "base/result.hpp"
 #include "base/time.hpp"
 #include "door/http/admin_gate.hpp"
+#include "net/tls_server.hpp"
 
 namespace sluice::http {
 
@@ -21,9 +22,10 @@ struct ServerOptions {
     std::size_t io_threads = 1;
     std::size_t connections_max = 20'000;
     std::chrono::seconds idle_timeout{60};     // Between two requests.
-    std::chrono::seconds receive_timeout{10};  // For the headers, and for each piece of a body.
+    std::chrono::seconds receive_timeout{10};  // For headers, each piece of a body, a TLS handshake.
     std::chrono::seconds body_timeout{60};     // For a body as a whole; not for the stream.
     std::size_t body_rate_min = 1024;          // Bytes a second of a body, once receive_timeout has passed.
+    const net::TlsServer* tls = nullptr;       // Outlives the server. Null: plain HTTP.
 };
 
 // What the door opens on. All of it outlives the server.

@@ -8,6 +8,7 @@
 #include "door/http/local_name.hpp"
 #include "door/http/request_head.hpp"
 #include "door/http/response_text.hpp"
+#include "door/http/routes.hpp"
 #include "door/http/slot_stream.hpp"
 
 namespace sluice::http {
@@ -52,8 +53,7 @@ private:
 
 class Session {
 public:
-    Session(asio::ip::tcp::socket socket, IoThread& thread, SessionWorld& world)
-        : connection_{std::move(socket), thread}, world_{world} {}
+    Session(Connection connection, SessionWorld& world) : connection_{connection}, world_{world} {}
 
     asio::awaitable<void> run() {
         bool more = true;
@@ -335,13 +335,12 @@ private:
 
 }  // namespace
 
-asio::awaitable<void> serve_connection(asio::ip::tcp::socket socket, IoThread& thread, SessionWorld& world) {
-    Session session{std::move(socket), thread, world};
+asio::awaitable<void> serve_connection(Connection connection, SessionWorld& world) {
+    Session session{connection, world};
     co_await session.run();
 }
 
-asio::awaitable<void> turn_away(asio::ip::tcp::socket socket, IoThread& thread) {
-    Connection connection{std::move(socket), thread};
+asio::awaitable<void> turn_away(Connection connection) {
     std::string out;
     append_response(out, answer({503, "overloaded", "There are too many connections."}),
                     {connection.date_line(), After::Close});

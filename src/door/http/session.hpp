@@ -1,10 +1,10 @@
 #pragma once
 
 #include <boost/asio/awaitable.hpp>
-#include <boost/asio/ip/tcp.hpp>
 
 #include "door/http/body_budget.hpp"
 #include "door/http/connection.hpp"
+#include "door/http/http_server.hpp"
 
 namespace sluice::http {
 
@@ -17,10 +17,9 @@ struct SessionWorld {
 
 // Serves one client until it leaves, errs, or the server drains. Requests are answered one after the other,
 // in order, so that what a client sends ahead waits in its own socket.
-boost::asio::awaitable<void> serve_connection(boost::asio::ip::tcp::socket socket, IoThread& thread,
-                                              SessionWorld& world);
+boost::asio::awaitable<void> serve_connection(Connection connection, SessionWorld& world);
 
 // Tells a client that there are too many already.
-boost::asio::awaitable<void> turn_away(boost::asio::ip::tcp::socket socket, IoThread& thread);
+boost::asio::awaitable<void> turn_away(Connection connection);
 
 }  // namespace sluice::http

@@ -1,4 +1,4 @@
-#include "main/host_port.hpp"
+#include "net/host_port.hpp"
 
 #include <array>
 #include <charconv>
@@ -9,7 +9,7 @@
 #include <netinet/in.h>
 #include <sys/socket.h>
 
-namespace sluice {
+namespace sluice::net {
 namespace {
 
 Unexpected<std::string> no_host_port(std::string_view text) {
@@ -123,4 +123,4 @@ bool is_loopback(const HostPort& listener) {
     return IN6_IS_ADDR_LOOPBACK(&v6) || mapped_loopback;
 }
 
-}  // namespace sluice
+}  // namespace sluice::net

@@ -4,7 +4,7 @@
 #include <optional>
 #include <string_view>
 
-namespace sluice {
+namespace sluice::net {
 
 // The front of a stream of HTTP/1.1 responses.
 struct WireResponse {
@@ -20,4 +20,4 @@ enum class WireState { Incomplete, Complete, Broken };
 // Broken: not such a response.
 WireState read_response(std::string_view bytes, WireResponse& response);
 
-}  // namespace sluice
+}  // namespace sluice::net

@@ -1,8 +1,8 @@
-#include "main/http_wire.hpp"
+#include "net/http_wire.hpp"
 
 #include <charconv>
 
-namespace sluice {
+namespace sluice::net {
 namespace {
 
 bool same_name(std::string_view name, std::string_view lower) {
@@ -86,4 +86,4 @@ WireState read_response(std::string_view bytes, WireResponse& response) {
     return bytes.size() >= response.size ? WireState::Complete : WireState::Incomplete;
 }
 
-}  // namespace sluice
+}  // namespace sluice::net

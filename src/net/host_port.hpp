@@ -6,7 +6,7 @@
 
 #include "base/result.hpp"
 
-namespace sluice {
+namespace sluice::net {
 
 struct HostPort {
     std::string host;  // A name or an address, without the brackets of IPv6.
@@ -30,4 +30,4 @@ Result<HostPort, std::string> resolve_listener(const HostPort& listener);
 // True when only this machine can reach the address. REQUIRES: the host is a numeric address.
 bool is_loopback(const HostPort& listener);
 
-}  // namespace sluice
+}  // namespace sluice::net
