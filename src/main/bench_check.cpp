@@ -58,7 +58,7 @@ ExitCode bench_check(const Invocation& invocation, std::ostream& out, std::ostre
     if (std::stoull(invocation.value("keys")) == 0) {
         return fail(progress, ExitCode::Usage, "--keys must be above 0.");
     }
-    plan->write_request = RequestWriter{invocation, plan->server};
+    plan->write_request = RequestWriter{invocation, plan->server.address};
     plan->also_good = kDenied;
     return run_bench(invocation, *plan, "checks", {out, progress});
 }

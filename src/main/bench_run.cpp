@@ -131,14 +131,15 @@ std::string text_report(const LoadReport& report, std::string_view what) {
 }  // namespace
 
 Result<LoadPlan, std::string> read_load_plan(const Invocation& invocation, const CalledServer& server) {
-    const auto resolved = net::resolve_listener(server.address);
+    const auto resolved = net::resolve_listener(server.url.address);
     if (!invocation.has("yes") && (!resolved || !net::is_loopback(*resolved))) {
-        return Unexpected{server.address.text() +
+        return Unexpected{server.url.address.text() +
                           " is not on this machine, and this loads it as much as it bears; if that is meant, "
                           "add --yes."};
     }
     LoadPlan plan;
-    plan.server = server.address;
+    plan.server = server.url;
+    plan.tls = server.tls;
     plan.connections = std::stoull(invocation.value("connections"));
     plan.duration = std::chrono::seconds{std::stoll(invocation.value("duration"))};
     if (invocation.has("count")) {
@@ -162,6 +163,7 @@ ExitCode run_bench(const Invocation& invocation, const LoadPlan& plan, std::stri
                    std::pair<std::ostream&, std::ostream&> out_and_progress) {
     auto& [out, progress] = out_and_progress;
     raise_files_max();
+    std::signal(SIGPIPE, SIG_IGN);  // TLS writes to connections that the server may have closed.
     ProgressLine line{progress, what};
     const Interrupt interrupt;
     LoadPlan watched = plan;
@@ -171,7 +173,7 @@ ExitCode run_bench(const Invocation& invocation, const LoadPlan& plan, std::stri
         [&line](const LoadReport& so_far, std::chrono::nanoseconds since) { line.show(so_far, since); });
     line.end();
     if (!report) {
-        return fail_unreachable(progress, report.error());
+        return fail_unreachable(progress, {report.error()});
     }
     out << (invocation.wants_json() ? json_report(plan, *report) + "\n" : text_report(*report, what));
     if (errors_of(*report) == 0) {

@@ -46,8 +46,8 @@ private:
 };
 
 // Makes the config that the run asks under. Its pool is its own, so no one else's windows fill.
-Result<HttpResponse, std::string> make_config(const Invocation& invocation, const CalledServer& server,
-                                              const std::string& name) {
+Result<net::HttpResponse, NoAnswer> make_config(const Invocation& invocation, const CalledServer& server,
+                                                const std::string& name) {
     JsonObject body;
     body.text("configName", name)
         .number("maxPerWindow", std::stoll(invocation.value("max-per-window")))
@@ -78,7 +78,7 @@ ExitCode bench_slots(const Invocation& invocation, std::ostream& out, std::ostre
     progress << "The slots go to config and pool '" << config << "', made for this run ("
              << invocation.value("max-per-window") << " per " << invocation.value("window-size")
              << "): no other window is touched." << std::endl;
-    plan->write_request = RequestWriter{invocation, plan->server, config};
+    plan->write_request = RequestWriter{invocation, plan->server.address, config};
     return run_bench(invocation, *plan, "slots", {out, progress});
 }
 

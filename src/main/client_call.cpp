@@ -3,6 +3,7 @@
 #include <ostream>
 
 #include "files/text_file.hpp"
+#include "main/version.hpp"
 
 namespace sluice {
 namespace {
@@ -23,20 +24,54 @@ Result<std::string, std::string> read_token(const Invocation& invocation) {
     return token;
 }
 
+// Null for a server without TLS.
+Result<std::shared_ptr<net::TlsContext>, std::string> open_tls(const Invocation& invocation,
+                                                               const net::ServerUrl& url) {
+    if (!url.tls) {
+        return std::shared_ptr<net::TlsContext>{};
+    }
+    if (invocation.has("client-cert") != invocation.has("client-key")) {
+        return Unexpected{std::string{"--client-cert and --client-key belong together; give both."}};
+    }
+    return net::open_tls_client(
+        {invocation.value("ca"), invocation.value("client-cert"), invocation.value("client-key")});
+}
+
 }  // namespace
 
-Result<HttpResponse, std::string> CalledServer::send(HttpRequest request,
-                                                     std::chrono::milliseconds patience) const {
-    request.token = token;
-    return send_request(address, request, patience);
+Result<net::HttpResponse, NoAnswer> CalledServer::send(net::HttpRequest request,
+                                                       std::chrono::milliseconds patience) const {
+    request.repeatable = request.method == "GET";
+    if (!request.body.empty()) {
+        request.headers.emplace_back("Content-Type", "application/json");
+    }
+    if (!token.empty()) {
+        request.headers.emplace_back("Authorization", "Bearer " + token);
+    }
+    auto outcome = client->send(url, std::move(request), patience);
+    if (outcome) {
+        return *std::move(outcome);
+    }
+    NoAnswer none{outcome.error().sentence};
+    if (outcome.error().kind == net::HttpFault::Kind::Tls) {
+        none.advice =
+            "--ca names the authority of a private certificate, --client-cert and --client-key what the "
+            "server "
+            "is shown, and http:// speaks without TLS.";
+    }
+    return Unexpected{std::move(none)};
 }
 
 Result<CalledServer, std::string> called_server(const Invocation& invocation) {
-    const auto address = net::parse_server_url(invocation.value("server"));
-    if (!address) {
-        return Unexpected{invocation.origin("server") + ": " + address.error()};
+    auto url = net::parse_server_url(invocation.value("server"));
+    if (!url) {
+        return Unexpected{invocation.origin("server") + ": " + url.error()};
     }
-    CalledServer server{*address};
+    auto tls = open_tls(invocation, *url);
+    if (!tls) {
+        return Unexpected{tls.error()};
+    }
+    CalledServer server{*std::move(url), {}, *std::move(tls), nullptr};
     if (invocation.has("token-file")) {
         auto token = read_token(invocation);
         if (!token) {
@@ -44,12 +79,15 @@ Result<CalledServer, std::string> called_server(const Invocation& invocation) {
         }
         server.token = std::move(*token);
     }
+    net::HttpClientOptions options;
+    options.user_agent = "sluice/" + std::string{version()};
+    options.tls = server.tls;
+    server.client = std::make_unique<net::BlockingHttpClient>(std::move(options));
     return server;
 }
 
-ExitCode fail_unreachable(std::ostream& errors, const std::string& sentence) {
-    return fail(errors, ExitCode::Unreachable,
-                sentence + " 'sluice serve' starts one; --server or SLUICE_SERVER names another.");
+ExitCode fail_unreachable(std::ostream& errors, const NoAnswer& none) {
+    return fail(errors, ExitCode::Unreachable, none.sentence + " " + none.advice);
 }
 
 ExitCode fail(std::ostream& errors, ExitCode code, const std::string& sentence) {

@@ -85,19 +85,20 @@ std::string plan_body(const Invocation& invocation) {
     return body.done();
 }
 
-HttpRequest to_plan_request(const Invocation& invocation) {
+net::HttpRequest to_plan_request(const Invocation& invocation) {
     const std::string& path = invocation.command->path;
-    const std::string plan = "/admin/plans/" + url_encoded(invocation.value("NAME"));
+    const std::string plan = "/admin/plans/" + net::url_encoded(invocation.value("NAME"));
     if (path == "plan set") {
         return {"PUT", plan, plan_body(invocation)};
     }
-    return path == "plan remove" ? HttpRequest{"DELETE", plan} : HttpRequest{"GET", "/admin/plans"};
+    return path == "plan remove" ? net::HttpRequest{"DELETE", plan} : net::HttpRequest{"GET", "/admin/plans"};
 }
 
-HttpRequest to_limit_request(const Invocation& invocation) {
+net::HttpRequest to_limit_request(const Invocation& invocation) {
     const std::string& path = invocation.command->path;
-    const std::string key = "/admin/keys/" + url_encoded(invocation.value("KEY"));
-    const std::string plans = invocation.has("plan") ? "?plan=" + url_encoded(invocation.value("plan")) : "";
+    const std::string key = "/admin/keys/" + net::url_encoded(invocation.value("KEY"));
+    const std::string plans =
+        invocation.has("plan") ? "?plan=" + net::url_encoded(invocation.value("plan")) : "";
     if (path == "check") {
         return {"POST", "/api/v1/check", check_body(invocation)};
     }
@@ -107,7 +108,7 @@ HttpRequest to_limit_request(const Invocation& invocation) {
     return {path == "key reset" ? "DELETE" : "GET", key + plans};
 }
 
-HttpRequest to_request(const Invocation& invocation) {
+net::HttpRequest to_request(const Invocation& invocation) {
     const std::string& path = invocation.command->path;
     if (invocation.has("KEY")) {
         return to_limit_request(invocation);
@@ -118,8 +119,9 @@ HttpRequest to_request(const Invocation& invocation) {
     if (path == "config list") {
         return {"GET", "/admin/rate-limit/configs"};
     }
-    const std::string slot = "/api/v1/slots/" + url_encoded(invocation.value("EVENT_ID"));
-    const std::string name = invocation.has("NAME") ? "?name=" + url_encoded(invocation.value("NAME")) : "";
+    const std::string slot = "/api/v1/slots/" + net::url_encoded(invocation.value("EVENT_ID"));
+    const std::string name =
+        invocation.has("NAME") ? "?name=" + net::url_encoded(invocation.value("NAME")) : "";
     if (path == "assign") {
         return {"POST", "/api/v1/slots", asking_body(invocation)};
     }
@@ -170,7 +172,7 @@ std::string done_output(const Invocation& invocation) {
     return std::string{deed->sentence} + subject + ".\n";
 }
 
-std::string output_of(const Invocation& invocation, const HttpResponse& response) {
+std::string output_of(const Invocation& invocation, const net::HttpResponse& response) {
     // The answer to an override that ends now would only say: until 1970.
     if (response.status < 300 && (response.body.empty() || invocation.has("remove"))) {
         return done_output(invocation);

@@ -18,7 +18,8 @@ OptionSpec output() {
 }
 
 OptionSpec server() {
-    return {"server", "HOST:PORT",    "The running server", kText, false, "http://127.0.0.1:8080",
+    return {"server", "URL",          "The running server: host:port, http://... or https://...",
+            kText,    false,          "http://127.0.0.1:8080",
             {},       "SLUICE_SERVER"};
 }
 
@@ -31,8 +32,32 @@ OptionSpec event_id() { return {"EVENT_ID", "", "The event", kText, true}; }
 
 OptionSpec config_name() { return {"config-name", "NAME", "The config; the server's default when missing"}; }
 
+// How a server that is named by https:// is believed, and believes.
+Options tls_options() {
+    return {{"ca",
+             "FILE",
+             "Authority of the server's certificate; the system's when missing",
+             kText,
+             false,
+             "",
+             {},
+             "SLUICE_CA"},
+            {"client-cert",
+             "FILE",
+             "Certificate for a server that wants one",
+             kText,
+             false,
+             "",
+             {},
+             "SLUICE_CLIENT_CERT"},
+            {"client-key", "FILE", "Key of that certificate", kText, false, "", {}, "SLUICE_CLIENT_KEY"}};
+}
+
 Options with_server(Options own) {
     own.push_back(server());
+    for (OptionSpec& option : tls_options()) {
+        own.push_back(std::move(option));
+    }
     own.push_back(output());
     return own;
 }

@@ -39,7 +39,7 @@ Result<std::vector<CalledServer>, std::string> called_servers(const Invocation& 
 }
 
 bool on_this_machine(const CalledServer& server) {
-    const auto resolved = net::resolve_listener(server.address);
+    const auto resolved = net::resolve_listener(server.url.address);
     return resolved && net::is_loopback(*resolved);
 }
 
@@ -76,7 +76,7 @@ private:
             if (!facts) {
                 continue;
             }
-            by_address.emplace(server.address.text(), *facts);
+            by_address.emplace(server.url.address.text(), *facts);
             // Of a server elsewhere no file can be seen from here.
             if (!here_ && on_this_machine(server)) {
                 here_ = *facts;

@@ -14,14 +14,13 @@ namespace json = boost::json;
 
 constexpr std::chrono::seconds kPatience{5};
 
-std::string url_of(const CalledServer& server) { return "http://" + server.address.text(); }
+std::string url_of(const CalledServer& server) { return server.url.text(); }
 
 Finding check_readiness(const CalledServer& server) {
     const std::string url = url_of(server);
     const auto response = server.send({"GET", "/readyz"}, kPatience);
     if (!response) {
-        return {"server", false, response.error(),
-                "Start one with 'sluice serve', or name another with --server."};
+        return {"server", false, response.error().sentence, response.error().advice};
     }
     if (response->status != 200) {
         return {"server", false, url + " answers but is not ready: " + response->body,

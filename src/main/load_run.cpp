@@ -1,18 +1,11 @@
 #include "main/load_run.hpp"
 
 #include <array>
-#include <cstring>
 #include <deque>
-#include <memory>
 #include <utility>
 #include <vector>
 
-#include <fcntl.h>
-#include <netdb.h>
-#include <netinet/in.h>
-#include <netinet/tcp.h>
 #include <sys/epoll.h>
-#include <sys/socket.h>
 #include <sys/timerfd.h>
 #include <unistd.h>
 
@@ -50,7 +43,7 @@ private:
 };
 
 struct Connection {
-    File socket;
+    net::ClientSocket socket;
     std::string received;
     bool waiting = false;  // For an answer.
     SteadyTime began{};    // When its request was due.
@@ -80,21 +73,15 @@ public:
 
 private:
     std::string open_all() {
-        addrinfo hints{};
-        hints.ai_socktype = SOCK_STREAM;
-        addrinfo* list = nullptr;
-        const std::string port = std::to_string(plan_.server.port);
-        if (::getaddrinfo(plan_.server.host.c_str(), port.c_str(), &hints, &list) != 0) {
-            return "The server's host '" + plan_.server.host + "' is not known.";
+        const auto address = net::first_address(plan_.server);
+        if (!address) {
+            return address.error();
         }
-        const std::unique_ptr<addrinfo, decltype(&::freeaddrinfo)> owned{list, &::freeaddrinfo};
-        std::memcpy(&address_, list->ai_addr, list->ai_addrlen);
-        address_size_ = list->ai_addrlen;
+        address_ = *address;
         connections_.resize(plan_.connections);
         for (std::size_t i = 0; i < connections_.size(); ++i) {
-            if (!connect(i)) {
-                return "The server http://" + plan_.server.text() + " cannot be reached (" +
-                       std::strerror(errno) + ").";
+            if (std::string error = connect(i); !error.empty()) {
+                return error;
             }
         }
         epoll_event event{};
@@ -105,24 +92,21 @@ private:
     }
 
     // Blocks while it connects: that is before the load, or after a failure that spoiled the figures anyway.
-    bool connect(std::size_t index) {
-        const auto* address = reinterpret_cast<const sockaddr*>(&address_);
-        File socket{::socket(address->sa_family, SOCK_STREAM | SOCK_CLOEXEC, 0)};
-        if (!socket.open() || ::connect(socket.get(), address, address_size_) != 0) {
-            return false;
+    // Says what went wrong.
+    std::string connect(std::size_t index) {
+        auto opened = net::ClientSocket::open(plan_.server, address_, plan_.tls);
+        if (!opened) {
+            return opened.error();
         }
-        const int on = 1;
-        ::setsockopt(socket.get(), IPPROTO_TCP, TCP_NODELAY, &on, sizeof on);
-        ::fcntl(socket.get(), F_SETFL, O_NONBLOCK);
         epoll_event event{};
         event.events = EPOLLIN;
         event.data.u64 = index;
-        ::epoll_ctl(events_.get(), EPOLL_CTL_ADD, socket.get(), &event);
+        ::epoll_ctl(events_.get(), EPOLL_CTL_ADD, opened->descriptor(), &event);
         Connection& connection = connections_[index];
-        connection.socket = std::move(socket);
+        connection.socket = std::move(*opened);
         connection.received.clear();
         connection.waiting = false;
-        return true;
+        return {};
     }
 
     // Sends what is due and takes the answers that came. False when all is done.
@@ -184,9 +168,7 @@ private:
             connection.began = due;
             connection.sent = now;
             connection.waiting = true;
-            const auto written =
-                ::send(connection.socket.get(), request_.data(), request_.size(), MSG_NOSIGNAL);
-            if (written != static_cast<ssize_t>(request_.size())) {
+            if (!connection.socket.send(request_)) {
                 lose(index);
             }
         }
@@ -205,15 +187,12 @@ private:
     void receive(std::size_t index, SteadyTime now) {
         Connection& connection = connections_[index];
         std::array<char, 16384> bytes;
-        const auto count = ::recv(connection.socket.get(), bytes.data(), bytes.size(), 0);
-        if (count < 0 && (errno == EAGAIN || errno == EINTR)) {
-            return;
-        }
-        if (count <= 0) {
+        const auto count = connection.socket.receive(bytes);
+        if (!count) {
             lose(index);
             return;
         }
-        connection.received.append(bytes.data(), static_cast<std::size_t>(count));
+        connection.received.append(bytes.data(), *count);
         net::WireResponse response;
         const net::WireState state = net::read_response(connection.received, response);
         if (state == net::WireState::Incomplete) {
@@ -254,9 +233,9 @@ private:
     }
 
     void reconnect(std::size_t index) {
-        connections_[index].socket = File{};
+        connections_[index].socket = {};
         connections_[index].waiting = false;
-        if (connect(index)) {
+        if (connect(index).empty()) {
             idle_.push_back(index);
         } else {
             ++broken_;
@@ -276,8 +255,7 @@ private:
     const LoadProgress& progress_;
     File events_{::epoll_create1(EPOLL_CLOEXEC)};
     File timer_{::timerfd_create(CLOCK_MONOTONIC, TFD_NONBLOCK | TFD_CLOEXEC)};
-    sockaddr_storage address_{};
-    socklen_t address_size_ = 0;
+    net::SocketAddress address_;
     std::vector<Connection> connections_;
     std::deque<std::size_t> idle_;  // The longest idle first, so that all take part.
     std::size_t broken_ = 0;        // Connections that could not be opened again.

@@ -9,12 +9,13 @@
 
 #include "base/result.hpp"
 #include "main/latency_histogram.hpp"
-#include "net/host_port.hpp"
+#include "net/client_socket.hpp"
 
 namespace sluice {
 
 struct LoadPlan {
-    net::HostPort server;
+    net::ServerUrl server;
+    std::shared_ptr<net::TlsContext> tls{};  // For https://. Shared with the sessions that are made with it.
     std::size_t connections = 1;
     std::chrono::seconds duration{10};     // How long requests are sent, unless `count` is given.
     std::optional<std::uint64_t> count{};  // How many are sent.

@@ -26,7 +26,7 @@ ExitCode wait_until_ready(const Invocation& invocation, std::ostream& out, std::
     }
     const auto start = Steady::now();
     const Duration timeout = *parse_duration(invocation.value("timeout"));
-    const std::string url = "http://" + server->address.text();
+    const std::string url = server->url.text();
     std::string last;
     do {
         const auto response = server->send({"GET", "/readyz"}, std::min(timeout, kAnswerPatience));
@@ -41,7 +41,7 @@ ExitCode wait_until_ready(const Invocation& invocation, std::ostream& out, std::
                                             : url + " is ready.\n");
             return ExitCode::Ok;
         }
-        last = response ? url + " is not ready: " + response->body + "." : response.error();
+        last = response ? url + " is not ready: " + response->body + "." : response.error().sentence;
         std::this_thread::sleep_for(kPause);
     } while (Steady::now() - start < timeout);
     if (invocation.wants_json()) {

@@ -58,7 +58,7 @@ ExitCode show_windows(const Invocation& invocation, std::ostream& out, std::ostr
     const Instant to = *from + *parse_duration(invocation.value("for"));
     std::string target = "/api/v1/windows?from=" + format_instant(*from) + "&to=" + format_instant(to);
     if (invocation.has("config-name")) {
-        target += "&configName=" + url_encoded(invocation.value("config-name"));
+        target += "&configName=" + net::url_encoded(invocation.value("config-name"));
     }
     const auto response = server->send({"GET", target});
     if (!response) {

@@ -71,24 +71,26 @@ Result<HostPort, std::string> parse_host_port(std::string_view text) {
     return HostPort{std::string{host}, *port};
 }
 
-Result<HostPort, std::string> parse_server_url(std::string_view text) {
-    constexpr std::string_view kScheme = "http://";
-    if (text.starts_with("https://")) {
-        return Unexpected{std::string{"https:// is not supported by this version yet."}};
-    }
-    const bool has_scheme = text.starts_with(kScheme);
-    std::string_view rest = has_scheme ? text.substr(kScheme.size()) : text;
+std::string ServerUrl::text() const { return (tls ? "https://" : "http://") + address.text(); }
+
+Result<ServerUrl, std::string> parse_server_url(std::string_view text) {
+    constexpr std::string_view kPlain = "http://";
+    constexpr std::string_view kTls = "https://";
+    const bool tls = text.starts_with(kTls);
+    const bool has_scheme = tls || text.starts_with(kPlain);
+    std::string_view rest = has_scheme ? text.substr(tls ? kTls.size() : kPlain.size()) : text;
     if (rest.ends_with('/')) {
         rest.remove_suffix(1);
     }
     const bool has_port =
         rest.find(':', rest.starts_with('[') ? rest.find(']') : 0) != std::string_view::npos;
-    auto parsed = parse_host_port(has_port || !has_scheme ? std::string{rest} : std::string{rest} + ":80");
+    auto parsed = parse_host_port(std::string{rest} + (has_port || !has_scheme ? "" : tls ? ":443" : ":80"));
     if (!parsed || parsed->port == 0) {
         return Unexpected{"'" + std::string{text} +
-                          "' is not an address of the form host:port or http://host:port."};
+                          "' is not an address of the form host:port, http://host:port or "
+                          "https://host:port."};
     }
-    return parsed;
+    return ServerUrl{std::move(*parsed), tls};
 }
 
 Result<HostPort, std::string> resolve_listener(const HostPort& listener) {

@@ -1,6 +1,5 @@
 #include <gtest/gtest.h>
 
-#include "main/http_client.hpp"
 #include "main/latency_histogram.hpp"
 
 namespace sluice {
@@ -35,11 +34,6 @@ TEST(LatencyHistogram, HoldsEveryDuration) {
 
     EXPECT_EQ(histogram.quantile(0.5), 63ns);
     EXPECT_EQ(histogram.quantile(1), std::chrono::nanoseconds::max());
-}
-
-TEST(UrlEncoded, LeavesOnlyUnreservedCharacters) {
-    EXPECT_EQ(url_encoded("aZ09-._~"), "aZ09-._~");
-    EXPECT_EQ(url_encoded("a/b c?d%\xC3\xA4"), "a%2Fb%20c%3Fd%25%C3%A4");
 }
 
 }  // namespace
