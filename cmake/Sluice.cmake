@@ -118,12 +118,14 @@ function(sluice_contract name)
 endfunction()
 
 # sluice_test(name LABEL label SOURCES files... [USES layers...] [CONTRACT suite] [PRIVATE libraries...]
-#             [TIMEOUT seconds] [LOCK name] [ALONE filters...] [SANITIZED address|thread...])
+#             [TIMEOUT seconds] [LOCK name] [PREFIX text] [ALONE filters...] [SANITIZED address|thread...])
 # An executable of GoogleTest cases. ctest runs two cases at a time, but of those with the same LOCK only one,
 # and none beside a case that matches one of the ALONE filters: those measure time, have to be quick enough,
-# or change a server that others use. SANITIZED: these sanitizers run it too.
+# or change a server that others use. PREFIX comes before the names of its tests, when another has the same.
+# SANITIZED: these sanitizers run it too.
 function(sluice_test name)
-    cmake_parse_arguments(ARG "" "CONTRACT;LABEL;LOCK;TIMEOUT" "SOURCES;USES;PRIVATE;ALONE;SANITIZED" ${ARGN})
+    cmake_parse_arguments(ARG "" "CONTRACT;LABEL;LOCK;PREFIX;TIMEOUT"
+        "SOURCES;USES;PRIVATE;ALONE;SANITIZED" ${ARGN})
     string(REGEX MATCH "^[a-z]+" sanitizer "${SLUICE_SANITIZE}")
     if(sanitizer AND NOT sanitizer IN_LIST ARG_SANITIZED)
         return()
@@ -144,9 +146,10 @@ function(sluice_test name)
     if(ARG_ALONE)
         list(JOIN ARG_ALONE ":" alone)
         set(others "-${alone}")
-        gtest_discover_tests(${name} DISCOVERY_TIMEOUT 60 TEST_LIST ${name}_alone TEST_FILTER "${alone}"
-            PROPERTIES ${properties} RUN_SERIAL ON)
+        gtest_discover_tests(${name} TEST_PREFIX "${ARG_PREFIX}" DISCOVERY_TIMEOUT 60
+            TEST_LIST ${name}_alone TEST_FILTER "${alone}" PROPERTIES ${properties} RUN_SERIAL ON)
     endif()
-    gtest_discover_tests(${name} DISCOVERY_TIMEOUT 60 TEST_FILTER "${others}" PROPERTIES ${properties})
+    gtest_discover_tests(${name} TEST_PREFIX "${ARG_PREFIX}" DISCOVERY_TIMEOUT 60 TEST_FILTER "${others}"
+        PROPERTIES ${properties})
     add_dependencies(all_tests ${name})
 endfunction()

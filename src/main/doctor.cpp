@@ -4,6 +4,7 @@
 #include <ostream>
 #include <sstream>
 
+#include "base/iso8601.hpp"
 #include "files/plans_file.hpp"
 #include "main/doctor_data.hpp"
 #include "main/doctor_postgres.hpp"
@@ -20,6 +21,24 @@ Finding check_plans(const std::string& path) {
         return {"plans", false, loaded.error(), "Correct the file; a running server keeps the plans it has."};
     }
     return {"plans", true, path + " holds " + std::to_string(book.current()->all().size()) + " plans."};
+}
+
+Finding check_certificate(const net::TlsFiles& files) {
+    constexpr std::chrono::days kSoon{14};
+    const std::string renew = "Put a new certificate and key in their place and send SIGHUP.";
+    const auto opened = net::TlsServer::open(files, "http/1.1");
+    if (!opened) {
+        return {"TLS certificate", false, opened.error(),
+                "Correct it; a running server keeps the certificate it has."};
+    }
+    const net::Validity validity = (*opened)->validity();
+    const Instant now = SystemClock{}.now();
+    if (const std::string fault = net::fault_of(validity, now); !fault.empty()) {
+        return {"TLS certificate", false, files.certificate + " " + fault + ".", renew};
+    }
+    const std::string told = files.certificate + " is valid until " + format_instant(validity.until) + ".";
+    return validity.until - now < kSoon ? Finding{"TLS certificate", false, told, renew}
+                                        : Finding{"TLS certificate", true, told};
 }
 
 // The servers that --server names, one after the other.
@@ -100,7 +119,8 @@ private:
         for (const SettingInForce& entry : own->entries) {
             const std::string key{entry.spec->key};
             const auto told = here_->settings.find(key);
-            const bool wanted = key == "store" || key == "redis" || key == "data" || key == "plans";
+            const bool is_path = key == "data" || key == "plans" || key.starts_with("tls");
+            const bool wanted = is_path || key == "store" || key == "redis";
             if (!wanted || entry.origin != "default" || told == here_->settings.end()) {
                 continue;
             }
@@ -110,10 +130,9 @@ private:
                      "Give the address in " + entry.spec->variable() + "; it is looked at then."});
                 continue;
             }
-            flags[key] =
-                key == "data" || key == "plans"
-                    ? (std::filesystem::path{here_->folder} / told->second).lexically_normal().string()
-                    : told->second;
+            flags[entry.spec->flag().substr(2)] =
+                is_path ? (std::filesystem::path{here_->folder} / told->second).lexically_normal().string()
+                        : told->second;
         }
         return flags;
     }
@@ -121,6 +140,9 @@ private:
     void look(const Settings& settings) {
         if (!settings.plans.empty()) {
             findings_.push_back(check_plans(settings.plans));
+        }
+        if (settings.tls) {
+            findings_.push_back(check_certificate(*settings.tls));
         }
         if (!settings.redis.address.empty()) {
             check_redis(settings.redis, findings_);

@@ -7,6 +7,7 @@
 #include <pthread.h>
 
 #include "app/slots/slot_service.hpp"
+#include "base/iso8601.hpp"
 #include "door/http/http_server.hpp"
 #include "files/plans_file.hpp"
 #include "main/daemon_log.hpp"
@@ -70,6 +71,11 @@ public:
                 return Unexpected{loaded.error()};
             }
         }
+        if (settings_.tls) {
+            if (const auto loaded = open_tls(*settings_.tls); !loaded) {
+                return Unexpected{loaded.error()};
+            }
+        }
         auto opened = open_slot_store(settings_, {clock_, metrics_, *log_}, {metrics_, lives_});
         if (!opened) {
             return Unexpected{opened.error()};
@@ -128,11 +134,31 @@ private:
         return {};
     }
 
+    Result<void, std::string> open_tls(const net::TlsFiles& files) {
+        auto opened = net::TlsServer::open(files, "http/1.1");
+        if (!opened) {
+            return Unexpected{opened.error()};
+        }
+        tls_ = std::move(*opened);
+        warn_of_certificate();
+        return {};
+    }
+
+    // Clients would refuse it, but they say so to people who cannot mend it.
+    void warn_of_certificate() {
+        if (const std::string fault = net::fault_of(tls_->validity(), clock_.now()); !fault.empty()) {
+            log_->write(LogLevel::Warn, kComponent,
+                        "The TLS certificate " + tls_->files().certificate + " " + fault +
+                            ", so clients will refuse it; put a new one in its place and send SIGHUP");
+        }
+    }
+
     Result<void, std::string> listen(const net::HostPort& listener) {
         http::ServerOptions options;
         options.host = listener.host;
         options.port = listener.port;
         options.io_threads = std::max(1U, std::thread::hardware_concurrency());
+        options.tls = tls_.get();
         auto started = http::start_server(
             options, {*slots_, *limits_, settings_.default_config, gate_, [this] { return metrics_text(); },
                       clock_, *log_, [this] { return facts(); }});
@@ -141,9 +167,9 @@ private:
         }
         server_ = std::move(*started);
         open_server_.store(server_.get(), std::memory_order_release);
-        const net::HostPort reached{listener.host, server_->port()};
-        log_->announce(kComponent, "Sluice is ready on http://" + reached.text() + ", " + store_.described +
-                                       ", " + limit_store_.described);
+        const net::ServerUrl reached{{listener.host, server_->port()}, tls_ != nullptr};
+        log_->announce(kComponent, "Sluice is ready on " + reached.text() + ", " + store_.described + ", " +
+                                       limit_store_.described);
         return {};
     }
 
@@ -173,7 +199,7 @@ private:
     }
 
     void reload() {
-        if (settings_.token_file.empty() && settings_.plans.empty()) {
+        if (settings_.token_file.empty() && settings_.plans.empty() && !tls_) {
             log_->write(LogLevel::Info, kComponent,
                         "Asked to reload, but there is no token file and no plans file");
         }
@@ -183,6 +209,21 @@ private:
         if (!settings_.plans.empty()) {
             reload_plans();
         }
+        if (tls_) {
+            reload_tls();
+        }
+    }
+
+    void reload_tls() {
+        const auto loaded = tls_->reload();
+        if (!loaded) {
+            log_->write(LogLevel::Error, kComponent, loaded.error() + " The certificate in force stays");
+            return;
+        }
+        log_->write(LogLevel::Info, kComponent,
+                    "Reloaded the TLS certificate from " + tls_->files().certificate + ", valid until " +
+                        format_instant(tls_->validity().until));
+        warn_of_certificate();
     }
 
     void reload_token() {
@@ -221,6 +262,7 @@ private:
     std::unique_ptr<PlanPublisher> publisher_;
     std::unique_ptr<LimitService> limits_;
     http::AdminGate gate_;
+    std::unique_ptr<net::TlsServer> tls_;  // Null: plain HTTP.
     std::atomic<http::Server*> open_server_{nullptr};
     std::unique_ptr<http::Server> server_;
 };

@@ -19,8 +19,9 @@ using Failure = Unexpected<std::string>;
 constexpr std::string_view kPrefix = "SLUICE_";
 constexpr std::string_view kConfigVariable = "SLUICE_CONFIG";
 // Variables of other commands, and of the project's own tools.
-constexpr std::array<std::string_view, 2> kForeign{kConfigVariable, "SLUICE_SERVER"};
-constexpr std::array<std::string_view, 2> kForeignPrefixes{"SLUICE_TEST_", "SLUICE_SERVICES"};
+constexpr std::array<std::string_view, 3> kForeign{kConfigVariable, "SLUICE_SERVER", "SLUICE_CA"};
+constexpr std::array<std::string_view, 3> kForeignPrefixes{"SLUICE_TEST_", "SLUICE_SERVICES",
+                                                           "SLUICE_CLIENT_"};
 
 Failure not_supported(const std::string& name) {
     return Failure{name + " is not supported by this version yet."};
@@ -170,6 +171,18 @@ public:
         return entry.value;
     }
 
+    std::optional<net::TlsFiles> tls() {
+        net::TlsFiles files{path("tlsCert"), path("tlsKey"), path("tlsClientCa")};
+        const bool both = !files.certificate.empty() && !files.key.empty();
+        if (!both && !(files.certificate + files.key + files.client_ca).empty()) {
+            fail(!files.certificate.empty() ? "tlsCert"
+                 : !files.key.empty()       ? "tlsKey"
+                                            : "tlsClientCa",
+                 "TLS needs a certificate and its key; give --tls-cert and --tls-key.");
+        }
+        return both ? std::optional{std::move(files)} : std::nullopt;
+    }
+
     ConfigName config_name(std::string_view key) {
         const auto name = ConfigName::make(text(key));
         if (!name) {
@@ -314,6 +327,7 @@ Result<Settings, std::string> check(const Entries& entries) {
         .embedded = {.reserve = checking.size("store.reserve"), .cache = checking.size("store.cache")},
         .plans = checking.path("plans"),
         .token_file = checking.path("tokenFile"),
+        .tls = checking.tls(),
         .log_level = checking.choice<LogLevel>("logLevel", {{"debug", LogLevel::Debug},
                                                             {"info", LogLevel::Info},
                                                             {"warn", LogLevel::Warn},

@@ -12,6 +12,7 @@
 #include "main/environment.hpp"
 #include "main/settings_table.hpp"
 #include "net/host_port.hpp"
+#include "net/tls_server.hpp"
 
 namespace sluice {
 
@@ -29,6 +30,7 @@ struct Settings {
     } embedded;
     std::string plans;       // File of plans. Empty: none.
     std::string token_file;  // Empty: none.
+    std::optional<net::TlsFiles> tls;
     LogLevel log_level;
     LogFormat log_format;
     ConfigName default_config;

@@ -8,6 +8,9 @@ _sluice() {
         --redis) COMPREPLY=(); return ;;
         --plans) mapfile -t COMPREPLY < <(compgen -f -- "$current"); return ;;
         --token-file) mapfile -t COMPREPLY < <(compgen -f -- "$current"); return ;;
+        --tls-cert) mapfile -t COMPREPLY < <(compgen -f -- "$current"); return ;;
+        --tls-key) mapfile -t COMPREPLY < <(compgen -f -- "$current"); return ;;
+        --tls-client-ca) mapfile -t COMPREPLY < <(compgen -f -- "$current"); return ;;
         --log-level) mapfile -t COMPREPLY < <(compgen -W 'debug info warn error' -- "$current"); return ;;
         --log-format) mapfile -t COMPREPLY < <(compgen -W 'text json' -- "$current"); return ;;
         --config) mapfile -t COMPREPLY < <(compgen -f -- "$current"); return ;;
@@ -63,7 +66,7 @@ _sluice() {
         'plan') words='list set remove --help' ;;
         'bench') words='slots check --help' ;;
         'completion') words='bash zsh fish --help' ;;
-        'serve') words='--listen --data --store --redis --plans --token-file --log-level --log-format --config --print-config --help' ;;
+        'serve') words='--listen --data --store --redis --plans --token-file --tls-cert --tls-key --tls-client-ca --log-level --log-format --config --print-config --help' ;;
         'assign') words='--config-name --at --weight --max-delay --server --ca --client-cert --client-key --output --help' ;;
         'slot get') words='--server --ca --client-cert --client-key --output --help' ;;
         'slot cancel') words='--server --ca --client-cert --client-key --output --help' ;;

@@ -9,6 +9,9 @@ _sluice() {
         --redis) return ;;
         --plans) _files; return ;;
         --token-file) _files; return ;;
+        --tls-cert) _files; return ;;
+        --tls-key) _files; return ;;
+        --tls-client-ca) _files; return ;;
         --log-level) compadd -- debug info warn error; return ;;
         --log-format) compadd -- text json; return ;;
         --config) _files; return ;;
@@ -64,7 +67,7 @@ _sluice() {
         'plan') offered='list set remove --help' ;;
         'bench') offered='slots check --help' ;;
         'completion') offered='bash zsh fish --help' ;;
-        'serve') offered='--listen --data --store --redis --plans --token-file --log-level --log-format --config --print-config --help' ;;
+        'serve') offered='--listen --data --store --redis --plans --token-file --tls-cert --tls-key --tls-client-ca --log-level --log-format --config --print-config --help' ;;
         'assign') offered='--config-name --at --weight --max-delay --server --ca --client-cert --client-key --output --help' ;;
         'slot get') offered='--server --ca --client-cert --client-key --output --help' ;;
         'slot cancel') offered='--server --ca --client-cert --client-key --output --help' ;;

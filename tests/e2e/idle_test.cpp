@@ -8,10 +8,12 @@
 
 #include <unistd.h>
 
+#include "support/certificates.hpp"
 #include "support/cli_process.hpp"
 #include "support/postgres_fixture.hpp"
 #include "support/redis_fixture.hpp"
 #include "support/temp_folder.hpp"
+#include "support/tls_peer.hpp"
 
 namespace sluice::test {
 namespace {
@@ -48,6 +50,12 @@ TEST_F(IdleServer, TakesNoCpuTimeOnAnyStore) {
     servers["postgres"] = std::make_unique<CliServer>(Words{"--store", dsn()});
     servers["redis"] = std::make_unique<CliServer>(
         Words{"--store", "memory", "--redis", redis_address("SLUICE_TEST_REDIS")});
+    const Certificate own = Certificate::authority("tests").issue(for_this_machine());
+    write_file(folder / "cert.pem", own.certificate_pem());
+    write_file(folder / "key.pem", own.key_pem());
+    servers["tls"] = std::make_unique<CliServer>(
+        Words{"--store", "memory", "--tls-cert", folder / "cert.pem", "--tls-key", folder / "key.pem"});
+    const TlsPeer idle_client{servers["tls"]->port(), {}};
 
     std::map<std::string, double> before;
     const auto start = steady_clock::now();

@@ -128,12 +128,16 @@ CliServer::CliServer(const Words& words, const Variables& variables)
                    return all;
                }(),
                variables} {
-    const std::string ready = "Sluice is ready on http://127.0.0.1:";
+    const std::string ready = "Sluice is ready on ";
+    const std::string address = "://127.0.0.1:";
     if (!process_.wait_for_error_text(ready)) {
         throw std::runtime_error{"the server did not start: " + process_.errors()};
     }
-    const std::string errors = process_.errors();
-    port_ = static_cast<std::uint16_t>(std::stoul(errors.substr(errors.find(ready) + ready.size())));
+    std::string line = process_.errors();
+    line.erase(0, line.find(ready) + ready.size());
+    const std::size_t scheme_end = line.find(address);
+    scheme_ = line.substr(0, scheme_end);
+    port_ = static_cast<std::uint16_t>(std::stoul(line.substr(scheme_end + address.size())));
 }
 
 }  // namespace sluice::test

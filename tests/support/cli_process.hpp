@@ -71,16 +71,18 @@ public:
     explicit CliServer(const Words& words, const Variables& variables = {});
 
     [[nodiscard]] std::uint16_t port() const { return port_; }
-    [[nodiscard]] std::string url() const { return "http://127.0.0.1:" + std::to_string(port_); }
+    [[nodiscard]] std::string url() const { return scheme_ + "://127.0.0.1:" + std::to_string(port_); }
     CliProcess& process() { return process_; }
 
     // Runs a client command against it.
-    [[nodiscard]] CliResult run(const Words& words) const {
-        return run_cli(words, {{"SLUICE_SERVER", url()}});
+    [[nodiscard]] CliResult run(const Words& words, Variables variables = {}) const {
+        variables.emplace("SLUICE_SERVER", url());
+        return run_cli(words, variables);
     }
 
 private:
     CliProcess process_;
+    std::string scheme_;
     std::uint16_t port_ = 0;
 };
 

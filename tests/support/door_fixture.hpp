@@ -29,6 +29,9 @@ protected:
                          const LimitServiceOptions& limits = {}) {
         options.port = 0;
         options.io_threads = 2;
+        if (options.tls == nullptr) {
+            options.tls = door_tls();
+        }
         store_ = make_slot_ledger(make_memory_slot_tables(), ledger, {clock_, metrics_, log_});
         service_ =
             std::make_unique<SlotService>(SlotServiceOptions{}, SlotServiceWorld{*store_, metrics_, log_});

@@ -39,29 +39,29 @@ std::string HttpAnswer::code() const {
                : body.substr(at + kField.size(), body.find('"', at + kField.size()) - at - kField.size());
 }
 
-RawHttp::RawHttp(std::uint16_t port) : socket_{::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0)} {
+int connect_to(std::uint16_t port) {
+    const int socket = ::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
     const timeval patience{10, 0};
-    ::setsockopt(socket_, SOL_SOCKET, SO_RCVTIMEO, &patience, sizeof patience);
-    ::setsockopt(socket_, SOL_SOCKET, SO_SNDTIMEO, &patience, sizeof patience);
+    ::setsockopt(socket, SOL_SOCKET, SO_RCVTIMEO, &patience, sizeof patience);
+    ::setsockopt(socket, SOL_SOCKET, SO_SNDTIMEO, &patience, sizeof patience);
     sockaddr_in address{};
     address.sin_family = AF_INET;
     address.sin_port = htons(port);
     address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
-    if (::connect(socket_, reinterpret_cast<const sockaddr*>(&address), sizeof address) != 0) {
-        ::close(socket_);
+    if (::connect(socket, reinterpret_cast<const sockaddr*>(&address), sizeof address) != 0) {
+        ::close(socket);
         throw std::runtime_error{"cannot connect to the server"};
     }
+    return socket;
 }
-
-RawHttp::~RawHttp() { ::close(socket_); }
 
 void RawHttp::send(std::string_view bytes) const {
     while (!bytes.empty()) {
-        const auto sent = ::send(socket_, bytes.data(), bytes.size(), MSG_NOSIGNAL);
-        if (sent <= 0) {
+        const std::size_t sent = stream_->send(bytes);
+        if (sent == 0) {
             throw std::runtime_error{"the server takes nothing more"};
         }
-        bytes.remove_prefix(static_cast<std::size_t>(sent));
+        bytes.remove_prefix(sent);
     }
 }
 
@@ -75,15 +75,9 @@ void RawHttp::try_send(std::string_view bytes) const {
 
 bool RawHttp::fill() {
     std::array<char, 65536> buffer{};
-    const auto got = ::recv(socket_, buffer.data(), buffer.size(), 0);
-    if (got < 0 && (errno == EAGAIN || errno == EWOULDBLOCK)) {
-        throw std::runtime_error{"the server did not answer in time"};
-    }
-    if (got <= 0) {
-        return false;
-    }
-    unread_.append(buffer.data(), static_cast<std::size_t>(got));
-    return true;
+    const std::size_t got = stream_->receive(buffer);
+    unread_.append(buffer.data(), got);
+    return got > 0;
 }
 
 std::optional<HttpAnswer> RawHttp::read() {

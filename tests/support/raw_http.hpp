@@ -5,6 +5,8 @@
 #include <string>
 #include <string_view>
 
+#include "support/raw_stream.hpp"
+
 namespace sluice::test {
 
 struct HttpAnswer {
@@ -23,10 +25,8 @@ struct HttpAnswer {
 // fails by it.
 class RawHttp {
 public:
-    explicit RawHttp(std::uint16_t port);
-    ~RawHttp();
-    RawHttp(const RawHttp&) = delete;
-    RawHttp& operator=(const RawHttp&) = delete;
+    explicit RawHttp(std::uint16_t port) : RawHttp{RawStream::open(port)} {}
+    explicit RawHttp(std::unique_ptr<RawStream> stream) : stream_{std::move(stream)} {}
 
     void send(std::string_view bytes) const;
     // Like send, but gives up quietly when the server has closed.
@@ -39,7 +39,7 @@ public:
 private:
     bool fill();
 
-    int socket_;
+    std::unique_ptr<RawStream> stream_;
     std::string unread_;
 };
 

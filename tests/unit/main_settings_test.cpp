@@ -121,6 +121,9 @@ TEST(Settings, ReadASecretFromAFile) {
 TEST(Settings, LeaveVariablesOfOthersAlone) {
     EXPECT_EQ(error_of({}, {{"SLUICE_TEST_POSTGRES", "x"},
                             {"SLUICE_SERVER", "http://h:1"},
+                            {"SLUICE_CA", "ca.pem"},
+                            {"SLUICE_CLIENT_CERT", "cert.pem"},
+                            {"SLUICE_CLIENT_KEY", "key.pem"},
                             {"SLUICE_SERVICES", "x"},
                             {"SLUICE_SERVICES_FSYNC", "off"},
                             {"SLUICER", "x"},
@@ -175,7 +178,21 @@ TEST(Settings, RefuseWhatThisVersionCannotDo) {
             EXPECT_EQ(error_of({{spec.flag().substr(2), "x"}}), spec.flag() + " " + sentence);
         }
     }
-    EXPECT_EQ(later, 16);
+    EXPECT_EQ(later, 13);
+}
+
+TEST(Settings, TakeACertificateWithItsKeyAndNothingLess) {
+    const std::string sentence = "TLS needs a certificate and its key; give --tls-cert and --tls-key.";
+    EXPECT_FALSE(must_load({}).tls.has_value());
+    EXPECT_EQ(must_load({{"tls-cert", "c"}, {"tls-key", "k"}}).tls.value().client_ca, "");
+    EXPECT_EQ(must_load({{"tls-cert", "c"}}, {{"SLUICE_TLS_KEY", "k"}, {"SLUICE_TLS_CLIENT_CA", "a"}})
+                  .tls.value()
+                  .client_ca,
+              "a");
+    EXPECT_EQ(error_of({{"tls-cert", "c"}}), "--tls-cert: " + sentence);
+    EXPECT_EQ(error_of({}, {{"SLUICE_TLS_KEY", "k"}}), "SLUICE_TLS_KEY: " + sentence);
+    EXPECT_EQ(error_of({{"tls-client-ca", "a"}}), "--tls-client-ca: " + sentence);
+    EXPECT_THAT(error_of_file("tlsKey: k\n"), HasSubstr("sluice.yaml, line 1: tlsKey: " + sentence));
 }
 
 TEST(Settings, TakeTheAddressOfARedisAndShortTimes) {
@@ -292,6 +309,9 @@ TEST(PrintedSettings, ReadBackAsTheyAreWhateverIsSet) {
         {"SLUICE_REDIS", "redis+sentinel://h1:1,h2:2/master"},
         {"SLUICE_PLANS", "~"},
         {"SLUICE_TOKEN_FILE", "'quoted': [not a list]"},
+        {"SLUICE_TLS_CERT", "a b"},
+        {"SLUICE_TLS_KEY", "{c}"},
+        {"SLUICE_TLS_CLIENT_CA", "*d"},
         {"SLUICE_LOG_LEVEL", "debug"},
         {"SLUICE_LOG_FORMAT", "json"},
         {"SLUICE_SLOTS_DEFAULT_CONFIG", "null"},
