@@ -26,7 +26,9 @@ readonly -A must_print=(
 1 recount: Every counter is right'
     [docs/slots.md]='2 ^60$'
     [docs/operations.md]='1 "configs":\[\]
-1 open files: '
+2 open files:
+1 "status":"ok"
+1 TLS certificate: '
 )
 
 # Alone with a loopback of our own, where that is allowed.
