@@ -37,7 +37,7 @@ constexpr std::array<ConfigShape, 6> kConfigs{{{"low", "shared", {}},
 // Draws a history that depends on nothing but its seed.
 class Script {
 public:
-    explicit Script(std::uint64_t seed) : random_{seed} {}
+    explicit Script(std::uint64_t seed) : random_{seed}, misreading_{~seed} {}
 
     std::vector<Action> write() {
         std::vector<Action> actions;
@@ -117,7 +117,9 @@ private:
         const bool unknown = random_.below(50) == 0;
         const auto config_name = unknown ? "nowhere" : shape.name;
         const bool again = random_.below(5) == 0;
-        return assign(again ? some_event() : event(events_++), config_name, ask);
+        AssignSlot made = assign(again ? some_event() : event(events_++), config_name, ask);
+        made.is_readable = misreading_.below(20) > 0;
+        return made;
     }
 
     EventId some_event() { return event(random_.below(events_ + 2)); }  // Some were never heard of.
@@ -128,6 +130,7 @@ private:
     }
 
     Random random_;
+    Random misreading_;
     Instant base_ = kNoon;
     std::size_t events_ = 0;
 };

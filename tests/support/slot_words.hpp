@@ -64,10 +64,22 @@ inline AssignSlot assign(std::string_view id, std::string_view config_name, Slot
     return assign(event(id), config_name, ask);
 }
 
+// Only its event could be read.
+inline AssignSlot unreadable(std::string_view id) {
+    AssignSlot command = assign(id, "a", {});
+    command.is_readable = false;
+    return command;
+}
+
 // One command, one reply.
 inline SlotOutcome run_one(SlotStore& store, SlotCommand command) {
     auto replies = store.execute({&command, 1});
     return std::get<SlotOutcome>(std::move(replies.at(0)));
+}
+inline EachOutcome run_each(SlotStore& store, AssignEach each) {
+    const SlotCommand command{std::move(each)};
+    auto replies = store.execute({&command, 1});
+    return std::get<EachOutcome>(std::move(replies.at(0)));
 }
 inline AllOutcome run_all(SlotStore& store, AssignAll all) {
     const SlotCommand command{std::move(all)};

@@ -88,6 +88,9 @@ SlotOutcome CommandRunner::assign(const AssignSlot& command) {
         const ConfigName& config = state_.book.version(draft.slot->config_id).terms.name;
         return answer_known(*draft.slot, config, command, terms_.bodies);
     }
+    if (!command.is_readable) {
+        return Unexpected{unknown_event(command.event_id)};
+    }
     const ConfigRef config = state_.active(command.config_name);
     if (config == nullptr) {
         return Unexpected{unknown_config(command.config_name)};

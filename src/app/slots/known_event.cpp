@@ -11,7 +11,8 @@ SlotOutcome answer_known(const Slot& slot, const ConfigName& slot_config, const 
     }
     if (bodies == Bodies::MustAgree) {
         // A move changed the requested time; the body that asked first is then as good as the new one.
-        const bool same = (slot.requested == command.ask.requested || slot.revision > 0) &&
+        const bool same = command.is_readable &&
+                          (slot.requested == command.ask.requested || slot.revision > 0) &&
                           slot.weight == command.ask.weight && slot.max_delay == command.ask.max_delay &&
                           slot_config == command.config_name;
         if (!same) {

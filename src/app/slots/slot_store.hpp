@@ -39,6 +39,8 @@ struct AssignSlot {
     EventId event_id;
     ConfigName config_name;
     SlotAsk ask;
+    // False: only the event could be read, and the rest says nothing. Without a slot it is then UnknownEvent.
+    bool is_readable = true;
 };
 // Many events, each for itself. REQUIRES: at least one.
 struct AssignEach {

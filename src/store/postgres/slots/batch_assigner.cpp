@@ -87,6 +87,9 @@ std::map<PoolName, const Candidate*> furthest_placed(std::span<Candidate*> group
 }
 
 bool same_body(const AssignSlot& one, const AssignSlot& other) {
+    if (!one.is_readable || !other.is_readable) {
+        return one.is_readable == other.is_readable;
+    }
     return one.config_name == other.config_name && one.ask.requested == other.ask.requested &&
            one.ask.weight == other.ask.weight && one.ask.max_delay == other.ask.max_delay;
 }
@@ -306,6 +309,10 @@ Result<BatchAssigner::Next, Failure> BatchAssigner::attempt(Group group, Search&
 Result<void, Failure> BatchAssigner::resolve_configs(Group group) {
     std::map<ConfigName, ConfigRef> resolved;
     for (Candidate* candidate : group) {
+        candidate->believed_full = false;
+        if (!candidate->command->is_readable) {
+            continue;
+        }
         const ConfigName& name = candidate->command->config_name;
         auto found = resolved.find(name);
         if (found == resolved.end()) {
@@ -316,7 +323,6 @@ Result<void, Failure> BatchAssigner::resolve_configs(Group group) {
             found = resolved.emplace(name, std::move(*active)).first;
         }
         candidate->config = found->second;
-        candidate->believed_full = false;
     }
     return resolve_asks(group);
 }

@@ -115,7 +115,9 @@ void BatchAttempt::queue_reading(Connection& connection) const {
         pools.add(std::string_view{pool.text()});  // Ascending, as every transaction takes them.
     }
     for (const Candidate* candidate : group_) {
-        configs.insert(candidate->command->config_name.text());
+        if (candidate->command->is_readable) {
+            configs.insert(candidate->command->config_name.text());
+        }
         events.add(std::string_view{candidate->command->event_id.text()});
     }
     ArrayText names;
@@ -164,6 +166,8 @@ Result<void, Failure> BatchAttempt::answer_known(const Rows& slots, std::span<Ca
             const auto& [slot, config_name] = found->second;
             const auto answer = sluice::answer_known(slot, config_name, command, setting_.bodies);
             answer ? grant(*candidate, *answer, config_name) : candidate->decide(answer);
+        } else if (!command.is_readable) {
+            candidate->decide(Unexpected{unknown_event(command.event_id)});
         } else if (candidate->config == nullptr) {
             candidate->decide(Unexpected{unknown_config(command.config_name)});
         } else if (command.ask.weight > candidate->config->terms.max_per_window) {

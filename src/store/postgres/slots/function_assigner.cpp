@@ -26,10 +26,10 @@ constexpr Statement kTakeSlot{
 
 Parameters parameters_of(const AssignSlot& event, Instant now, std::chrono::milliseconds wait) {
     Parameters parameters;
-    parameters.add(event.event_id.text())
-        .add(event.config_name.text())
-        .add(to_ms(event.ask.requested))
-        .add(std::int64_t{event.ask.weight});
+    parameters.add(event.event_id.text());
+    // A config that never exists: the function answers a known event, and for any other finds no config.
+    event.is_readable ? parameters.add(event.config_name.text()) : parameters.add_null();
+    parameters.add(to_ms(event.ask.requested)).add(std::int64_t{event.ask.weight});
     event.ask.max_delay ? parameters.add(event.ask.max_delay->count()) : parameters.add_null();
     return parameters.add(to_ms(now)).add(std::to_string(wait.count()) + "ms");
 }
@@ -119,7 +119,8 @@ FunctionAssigner::Tried FunctionAssigner::outcome_of(const AssignSlot& event,
 SlotOutcome FunctionAssigner::refusal_of(const AssignSlot& event, const Failure& failure) {
     const std::string& code = failure.sqlstate;
     if (code == "SL404") {
-        return Unexpected{unknown_config(event.config_name)};
+        return Unexpected{event.is_readable ? unknown_config(event.config_name)
+                                            : unknown_event(event.event_id)};
     }
     if (code == "SL410") {
         return Unexpected{event_cancelled(event.event_id)};

@@ -18,7 +18,7 @@ namespace sluice::postgres {
 struct Candidate {
     const AssignSlot* command;
     std::vector<const AssignSlot*> repeats{};  // The same event again, further on in the group.
-    ConfigRef config{};                        // Null: no such config.
+    ConfigRef config{};                        // Null: no such config, or none could be read.
     SlotAsk ask{};                             // What the command comes to, if there is a config.
     std::optional<SlotOutcome> outcome{};      // Empty: not decided yet.
     std::vector<Cell> cells{};            // With a slot of its own: what it takes of a stratified window.
