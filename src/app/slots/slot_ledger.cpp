@@ -67,51 +67,9 @@ public:
         return SlotStory{*slot, state_.book.version(slot->config_id).terms.name, std::move(*past)};
     }
 
-    Result<Slot, SlotError> quote(const QuoteRequest& request) override {
+    Result<void, SlotError> show_windows(const ConfigName& name, const Look& look) override {
         const std::lock_guard lock{mutex_};
-        if (request.event_id) {
-            auto known = stored(*request.event_id);
-            if (known && known->state == SlotState::Cancelled) {
-                return Unexpected{event_cancelled(*request.event_id)};
-            }
-            if (known || known.error().fault != SlotFault::UnknownEvent) {
-                return known;
-            }
-        }
         // Counts that were not stored say nothing.
-        if (!recovered()) {
-            return Unexpected{store_unavailable()};
-        }
-        const ConfigRef config = state_.active(request.config_name);
-        if (config == nullptr) {
-            return Unexpected{unknown_config(request.config_name)};
-        }
-        if (request.ask.weight > config->terms.max_per_window) {
-            return Unexpected{weight_above_cap(*config)};
-        }
-        state_.forget_if_large();
-        const SlotPolicy policy = config->policy();
-        const SlotAsk ask = asked_at(policy, request.ask, world_.clock.now());
-        PoolWindows& windows = state_.windows_of(state_.book.pool(config->terms.pool));
-        const auto window = find_window(policy, ask, windows);
-        if (failed()) {
-            return Unexpected{store_unavailable()};
-        }
-        if (!window) {
-            return Unexpected{no_room(policy, ask)};
-        }
-        static const EventId kNobody = *EventId::make("quote");
-        return Slot{request.event_id.value_or(kNobody),
-                    config->id,
-                    request.ask.requested,
-                    policy.grid.start_of(*window),
-                    earliest_in(policy, ask, *window),
-                    request.ask.weight,
-                    request.ask.max_delay};
-    }
-
-    Result<WindowReport, SlotError> windows(const ConfigName& name, TimeRange range) override {
-        const std::lock_guard lock{mutex_};
         if (!recovered()) {
             return Unexpected{store_unavailable()};
         }
@@ -119,23 +77,15 @@ public:
         if (config == nullptr) {
             return Unexpected{unknown_config(name)};
         }
-        const WindowGrid grid = config->policy().grid;
-        const WindowIndex first = grid.index_of(range.from);
-        const WindowIndex end = range.to > range.from ? grid.index_of(range.to - Duration{1}) + 1 : first;
-        if (end - first > static_cast<WindowIndex>(kWindowsReportedMax)) {
-            return Unexpected{range_too_large()};
-        }
         state_.forget_if_large();
-        PoolWindows& counts = state_.windows_of(state_.book.pool(config->terms.pool));
-        WindowReport report{config->terms.max_per_window, {}};
-        for (WindowIndex index = first; index < end; ++index) {
-            report.windows.push_back({grid.start_of(index), counts.is_open(index) ? counts.held(index) : 0});
-        }
+        look(*config, state_.windows_of(state_.book.pool(config->terms.pool)));
         if (failed()) {
             return Unexpected{store_unavailable()};
         }
-        return report;
+        return {};
     }
+
+    Result<Instant, SlotError> time() override { return world_.clock.now(); }
 
     Result<ConfigVersion, SlotError> put_config(const ConfigDraft& draft) override {
         const std::lock_guard lock{mutex_};

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <functional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -106,6 +107,8 @@ struct QuoteRequest {
 
 inline constexpr std::size_t kWindowsReportedMax = 10'000;
 
+class PoolWindows;
+
 // Holds configs, slots and the counters of windows, durably.
 // It promises, whatever runs at the same time and whenever it is killed: no window holds more than its cap
 // when a place is taken; what was answered is stored and stays; the same event has one slot.
@@ -120,8 +123,15 @@ public:
 
     virtual Result<SlotStory, SlotError> find(const EventId& event_id) = 0;
     // The earliest time the event could be given now, with nothing reserved.
-    virtual Result<Slot, SlotError> quote(const QuoteRequest& request) = 0;
-    virtual Result<WindowReport, SlotError> windows(const ConfigName& name, TimeRange range) = 0;
+    Result<Slot, SlotError> quote(const QuoteRequest& request);
+    Result<WindowReport, SlotError> windows(const ConfigName& name, TimeRange range);
+
+    // What quotes and reports are made of: the active version of a config, and the counts of its pool. Fails
+    // also when counts could not be read while `look` looked at them.
+    using Look = std::function<void(const ConfigVersion&, PoolWindows&)>;
+    virtual Result<void, SlotError> show_windows(const ConfigName& name, const Look& look) = 0;
+    // By the clock that tells what has gone by.
+    virtual Result<Instant, SlotError> time() = 0;
 
     virtual Result<ConfigVersion, SlotError> put_config(const ConfigDraft& draft) = 0;
     virtual Result<ConfigVersion, SlotError> active_config(const ConfigName& name) = 0;

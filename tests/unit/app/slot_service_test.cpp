@@ -48,10 +48,10 @@ public:
         return replies;
     }
     Result<SlotStory, SlotError> find(const EventId&) override { return Unexpected{nothing()}; }
-    Result<Slot, SlotError> quote(const QuoteRequest&) override { return Unexpected{nothing()}; }
-    Result<WindowReport, SlotError> windows(const ConfigName&, TimeRange) override {
+    Result<void, SlotError> show_windows(const ConfigName&, const Look&) override {
         return Unexpected{nothing()};
     }
+    Result<Instant, SlotError> time() override { return kNoon; }
     Result<ConfigVersion, SlotError> put_config(const ConfigDraft&) override { return Unexpected{nothing()}; }
     Result<ConfigVersion, SlotError> active_config(const ConfigName&) override {
         return Unexpected{nothing()};

@@ -100,46 +100,27 @@ public:
         return find_slot(caller_, event_id);
     }
 
-    Result<Slot, SlotError> quote(const QuoteRequest& request) override {
-        if (request.event_id) {
-            auto known = find(*request.event_id);
-            if (known && known->slot.state == SlotState::Cancelled) {
-                return Unexpected{event_cancelled(*request.event_id)};
-            }
-            if (known) {
-                return std::move(known->slot);
-            }
-            if (known.error().fault != SlotFault::UnknownEvent) {
-                return Unexpected{std::move(known).error()};
-            }
-        }
-        const auto config = active(request.config_name);
-        if (!config) {
-            return Unexpected{config.error()};
-        }
-        return quote_new(request, **config);
-    }
-
-    Result<WindowReport, SlotError> windows(const ConfigName& name, TimeRange range) override {
+    Result<void, SlotError> show_windows(const ConfigName& name, const Look& look) override {
         const auto config = active(name);
         if (!config) {
             return Unexpected{config.error()};
         }
-        const WindowGrid grid = (*config)->policy().grid;
-        const WindowIndex first = grid.index_of(range.from);
-        const WindowIndex end = range.to > range.from ? grid.index_of(range.to - Duration{1}) + 1 : first;
-        if (end - first > static_cast<WindowIndex>(kWindowsReportedMax)) {
-            return Unexpected{range_too_large()};
-        }
-        PoolWindows counts{source_of_((*config)->terms.pool, grid.size())};
-        WindowReport report{(*config)->terms.max_per_window, {}};
-        for (WindowIndex index = first; index < end; ++index) {
-            report.windows.push_back({grid.start_of(index), counts.held(index)});
-        }
+        const ConfigDraft& terms = (*config)->terms;
+        PoolWindows counts{source_of_(terms.pool, terms.window_size),
+                           cells_of_(terms.pool, terms.window_size)};
+        look(**config, counts);
         if (counts.failure()) {
             return Unexpected{store_unavailable()};
         }
-        return report;
+        return {};
+    }
+
+    Result<Instant, SlotError> time() override {
+        const auto now = clock_.now();
+        if (!now) {
+            return Unexpected{unavailable(caller_, now.error())};
+        }
+        return *now;
     }
 
     Result<ConfigVersion, SlotError> put_config(const ConfigDraft& draft) override {
@@ -284,35 +265,6 @@ private:
 
     SlotReply run(const CancelSlot& command) { return changer_.cancel(command); }
     SlotReply run(const MoveSlot& command) { return changer_.move(command); }
-
-    Result<Slot, SlotError> quote_new(const QuoteRequest& request, const ConfigVersion& config) {
-        if (request.ask.weight > config.terms.max_per_window) {
-            return Unexpected{weight_above_cap(config)};
-        }
-        const SlotPolicy policy = config.policy();
-        const auto now = clock_.now();
-        if (!now) {
-            return Unexpected{unavailable(caller_, now.error())};
-        }
-        const SlotAsk ask = asked_at(policy, request.ask, *now);
-        PoolWindows counts{source_of_(config.terms.pool, policy.grid.size()),
-                           cells_of_(config.terms.pool, policy.grid.size())};
-        const auto window = find_window(policy, ask, counts);
-        if (counts.failure()) {
-            return Unexpected{store_unavailable()};
-        }
-        if (!window) {
-            return Unexpected{no_room(policy, ask)};
-        }
-        static const EventId kNobody = *EventId::make("quote");
-        return Slot{request.event_id.value_or(kNobody),
-                    config.id,
-                    request.ask.requested,
-                    policy.grid.start_of(*window),
-                    earliest_in(policy, ask, *window),
-                    request.ask.weight,
-                    request.ask.max_delay};
-    }
 
     static SlotError config_refusal(const ConfigDraft& draft, const Failure& failure) {
         Duration::rep size = 0;
