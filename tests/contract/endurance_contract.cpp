@@ -91,8 +91,7 @@ constexpr std::size_t kCopies = 3;  // How many threads ask for each event.
 // All replies to one event, from whichever thread asked.
 class Replies {
 public:
-    void add(SlotReply reply) {
-        auto outcome = std::get<SlotOutcome>(std::move(reply));
+    void add(const SlotOutcome& outcome) {
         const std::lock_guard lock{mutex_};
         if (!outcome) {
             ++failures_;
@@ -133,12 +132,12 @@ TEST_P(SlotStoreContract, GivesEachEventOneSlotWhenManyThreadsAskAtOneTime) {
             threads.emplace_back([&, thread] {
                 // Copy c of event e belongs to one thread; neighbours carry its other copies.
                 for (std::size_t i = thread; i < events * kCopies; i += kThreads) {
-                    const auto done = [&](SlotReply reply) {
-                        replies.add(std::move(reply));
+                    const auto done = [&](const SlotOutcome& outcome) {
+                        replies.add(outcome);
                         answered.count_down();
                     };
-                    service.execute(assign(event(i / kCopies), "a", SlotAsk{kNoon}), done,
-                                    WhenFull::WaitForRoom);
+                    service.assign(assign(event(i / kCopies), "a", SlotAsk{kNoon}), done,
+                                   WhenFull::WaitForRoom);
                 }
             });
         }

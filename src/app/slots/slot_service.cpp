@@ -1,11 +1,16 @@
 #include "app/slots/slot_service.hpp"
 
+#include <algorithm>
+#include <iterator>
+
 #include "base/iso8601.hpp"
 
 namespace sluice {
 namespace {
 
 constexpr std::string_view kComponent = "SlotAssignmentService";
+// How many events of a bulk travel together: what others wait for at most.
+constexpr std::size_t kEventsPerCommand = 256;
 constexpr std::string_view kAssigned = "Assigned";
 constexpr std::string_view kExhausted = "Could not assign";
 
@@ -74,16 +79,17 @@ SlotService::SlotService(SlotServiceOptions options, SlotServiceWorld world)
     }
 }
 
-void SlotService::execute(SlotCommand command, CommandDone done, WhenFull when_full) {
+template <class Outcome, class Then>
+void SlotService::submit(SlotCommand command, Then then, WhenFull when_full) {
     const SteadyTime now = std::chrono::steady_clock::now();
     const std::size_t weight = weight_of(command);
-    auto complete = [this, done = std::move(done),
+    auto complete = [this, then = std::move(then),
                      refusal = RefusalOf{command}](Result<SlotReply, Refusal> result) mutable {
         if (result) {
-            return done(std::move(*result));
+            return then(std::get<Outcome>(*std::move(result)));
         }
         world_.metrics.refused();
-        done(refusal.reply());
+        then(std::get<Outcome>(refusal.reply()));
     };
     // Whoever waits for room has no deadline either: the stream's own pace is its patience.
     const SteadyTime deadline =
@@ -92,12 +98,123 @@ void SlotService::execute(SlotCommand command, CommandDone done, WhenFull when_f
     combiner.submit({Submission{std::move(command), now}, std::move(complete), deadline, weight, when_full});
 }
 
-void SlotService::ask(Query query, UniqueFunction<void(std::optional<SlotError>)> done) {
-    auto complete = [done = std::move(done)](Result<std::monostate, Refusal> result) mutable {
-        done(result ? std::nullopt : std::optional{overloaded()});
+void SlotService::assign(AssignSlot event, Done<Granted> done, WhenFull when_full) {
+    submit<SlotOutcome>(std::move(event), std::move(done), when_full);
+}
+
+// Events that do not fit one command: the next part goes when the one before is done.
+struct SlotService::Bulk {
+    std::vector<AssignSlot> events;
+    EachDone done;
+    WhenFull when_full;
+    EachOutcome outcomes{};
+};
+
+void SlotService::assign_each(std::vector<AssignSlot> events, EachDone done, WhenFull when_full) {
+    if (events.empty()) {
+        return done({});
+    }
+    if (events.size() <= kEventsPerCommand) {
+        return submit<EachOutcome>(AssignEach{std::move(events)}, std::move(done), when_full);
+    }
+    go_on(std::make_shared<Bulk>(Bulk{std::move(events), std::move(done), when_full}));
+}
+
+void SlotService::go_on(const std::shared_ptr<Bulk>& bulk) {
+    const std::size_t first = bulk->outcomes.size();
+    const std::size_t count = std::min(bulk->events.size() - first, kEventsPerCommand);
+    if (count == 0) {
+        return bulk->done(std::move(bulk->outcomes));
+    }
+    const auto next = std::make_move_iterator(bulk->events.begin() + static_cast<std::ptrdiff_t>(first));
+    AssignEach part{{next, next + static_cast<std::ptrdiff_t>(count)}};
+    const auto then = [this, bulk](EachOutcome outcomes) {
+        std::ranges::move(outcomes, std::back_inserter(bulk->outcomes));
+        go_on(bulk);
+    };
+    submit<EachOutcome>(std::move(part), then, bulk->when_full);
+}
+
+void SlotService::assign_all(std::vector<AssignSlot> events, AllDone done) {
+    submit<AllOutcome>(AssignAll{std::move(events)}, std::move(done));
+}
+
+void SlotService::cancel(EventId event_id, Done<Granted> done) {
+    submit<SlotOutcome>(CancelSlot{std::move(event_id)}, std::move(done));
+}
+
+void SlotService::move(EventId event_id, Instant requested, Done<Granted> done) {
+    submit<SlotOutcome>(MoveSlot{std::move(event_id), requested}, std::move(done));
+}
+
+template <class T, class Call>
+void SlotService::ask(Call call, Done<T> done) {
+    struct Asked {
+        Call call;
+        Done<T> done;
+        std::optional<Result<T, SlotError>> answer{};
+    };
+    const auto asked = std::make_shared<Asked>(Asked{std::move(call), std::move(done)});
+    auto query = [asked](SlotStore& store) { asked->answer.emplace(asked->call(store)); };
+    auto complete = [asked](const Result<std::monostate, Refusal>& result) {
+        asked->done(result ? *std::move(asked->answer) : Unexpected{overloaded()});
     };
     queries_.submit(
         {std::move(query), std::move(complete), std::chrono::steady_clock::now() + options_.patience});
+}
+
+void SlotService::find(EventId event_id, Done<SlotStory> done) {
+    ask<SlotStory>([id = std::move(event_id)](SlotStore& store) { return store.find(id); }, std::move(done));
+}
+
+void SlotService::quote(QuoteRequest request, Done<Slot> done) {
+    ask<Slot>([wanted = std::move(request)](SlotStore& store) { return store.quote(wanted); },
+              std::move(done));
+}
+
+void SlotService::windows(ConfigName name, TimeRange range, Done<WindowReport> done) {
+    ask<WindowReport>(
+        [wanted = std::move(name), range](SlotStore& store) { return store.windows(wanted, range); },
+        std::move(done));
+}
+
+void SlotService::put_config(ConfigDraft draft, Done<ConfigVersion> done) {
+    ask<ConfigVersion>([wanted = std::move(draft)](SlotStore& store) { return store.put_config(wanted); },
+                       std::move(done));
+}
+
+void SlotService::active_config(ConfigName name, Done<ConfigVersion> done) {
+    ask<ConfigVersion>([wanted = std::move(name)](SlotStore& store) { return store.active_config(wanted); },
+                       std::move(done));
+}
+
+void SlotService::config_history(ConfigName name, Done<std::vector<ConfigVersion>> done) {
+    ask<std::vector<ConfigVersion>>(
+        [wanted = std::move(name)](SlotStore& store) { return store.config_history(wanted); },
+        std::move(done));
+}
+
+void SlotService::active_configs(Done<std::vector<ConfigVersion>> done) {
+    ask<std::vector<ConfigVersion>>([](SlotStore& store) { return store.active_configs(); }, std::move(done));
+}
+
+void SlotService::flush_config_cache(Done<std::monostate> done) {
+    const auto flush = [](SlotStore& store) -> Result<std::monostate, SlotError> {
+        store.flush_config_cache();
+        return std::monostate{};
+    };
+    ask<std::monostate>(flush, std::move(done));
+}
+
+void SlotService::readiness(Done<SlotReadiness> done) {
+    const auto look = [](SlotStore& store) -> Result<SlotReadiness, SlotError> {
+        const bool available = store.available();
+        if (store.full()) {
+            return SlotReadiness{false, "store_full"};
+        }
+        return available ? SlotReadiness{true, store.concern()} : SlotReadiness{false, "unavailable"};
+    };
+    ask<SlotReadiness>(look, std::move(done));
 }
 
 void SlotService::stop() {

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <chrono>
+#include <memory>
 #include <mutex>
 
 #include "app/combiner.hpp"
@@ -28,35 +29,70 @@ struct SlotServiceWorld {
     Log& log;
 };
 
+// Whether slots can be assigned.
+struct SlotReadiness {
+    bool ready;
+    std::string_view trouble;  // One word for what operators should look at; empty: nothing. Static storage.
+};
+
 // The use cases of slots, for every door. Commands are combined into batches for the store; queries run one
-// by one beside them. Nothing here blocks the caller; completions run on a thread of the service.
+// by one beside them. Nothing here blocks the caller; completions run on a thread of the service, or within
+// the call. What is not run, because too much waits, completes with Overloaded.
 // Thread safety: all of it.
 class SlotService {
 public:
     SlotService(SlotServiceOptions options, SlotServiceWorld world);
 
-    using CommandDone = UniqueFunction<void(SlotReply)>;
-    // The largest number of events that one command may carry.
+    template <class T>
+    using Done = UniqueFunction<void(Result<T, SlotError>)>;
+    using EachDone = UniqueFunction<void(EachOutcome)>;
+    using AllDone = UniqueFunction<void(AllOutcome)>;
+    // The largest number of events in one call.
     static constexpr std::size_t kEventsMax = 10'000;
 
-    // Completes with the store's reply, or with Overloaded when the command was not run.
-    void execute(SlotCommand command, CommandDone done, WhenFull when_full = WhenFull::Refuse);
+    // A known event gets the slot it has, whatever else is asked, also when that could not be read.
+    void assign(AssignSlot event, Done<Granted> done, WhenFull when_full = WhenFull::Refuse);
+    // Each for itself, in this order; many of them take turns with others. REQUIRES: at most kEventsMax.
+    void assign_each(std::vector<AssignSlot> events, EachDone done, WhenFull when_full);
+    // All of them get a slot, or none does. REQUIRES: 1 to kEventsMax.
+    void assign_all(std::vector<AssignSlot> events, AllDone done);
+    void cancel(EventId event_id, Done<Granted> done);
+    void move(EventId event_id, Instant requested, Done<Granted> done);
 
-    using Query = UniqueFunction<void(SlotStore&)>;
-    // Runs `query` on a thread that may block, then `done`: with an error, and without the query, when too
-    // many wait.
-    void ask(Query query, UniqueFunction<void(std::optional<SlotError>)> done);
+    void find(EventId event_id, Done<SlotStory> done);
+    void quote(QuoteRequest request, Done<Slot> done);
+    void windows(ConfigName name, TimeRange range, Done<WindowReport> done);
+
+    void put_config(ConfigDraft draft, Done<ConfigVersion> done);
+    void active_config(ConfigName name, Done<ConfigVersion> done);
+    void config_history(ConfigName name, Done<std::vector<ConfigVersion>> done);  // Newest first.
+    void active_configs(Done<std::vector<ConfigVersion>> done);                   // By name.
+    void flush_config_cache(Done<std::monostate> done);
+
+    // Asking is also a nudge to recover.
+    void readiness(Done<SlotReadiness> done);
 
     // Refuses new work and returns when all that was accepted is done.
     void stop();
 
 private:
     using SteadyTime = std::chrono::steady_clock::time_point;
+    using Query = UniqueFunction<void(SlotStore&)>;
     struct Submission {
         SlotCommand command;
         SteadyTime arrived;
     };
 
+    struct Bulk;
+
+    // REQUIRES: Outcome answers the command.
+    template <class Outcome, class Then>
+    void submit(SlotCommand command, Then then, WhenFull when_full = WhenFull::Refuse);
+    // Sends the next part of a bulk on its way, if there is one.
+    void go_on(const std::shared_ptr<Bulk>& bulk);
+    // Lets a thread that may block make the call, which gives a Result<T, SlotError>.
+    template <class T, class Call>
+    void ask(Call call, Done<T> done);
     std::vector<SlotReply> run(std::span<Submission> batch);
     void observe(const Submission& submission, const SlotReply& reply, SteadyTime now);
     // An event that was answered: after how long, and when.

@@ -1,4 +1,4 @@
-#include "door/http/await_service.hpp"
+#include "door/http/await_done.hpp"
 #include "door/http/handlers.hpp"
 #include "door/http/json_body.hpp"
 #include "door/http/openapi.hpp"
@@ -6,6 +6,8 @@
 
 namespace sluice::http {
 namespace {
+
+using Configs = std::vector<ConfigVersion>;
 
 // The config that a query names; without a name, the default one.
 Result<ConfigName, Problem> named_config(const ServerWorld& world, const Request& request) {
@@ -36,9 +38,11 @@ Answer get_config(const ServerWorld& world, const Request& request) {
     if (!name) {
         co_return answer(name.error());
     }
-    const auto query = [wanted = *name](SlotStore& store) { return store.active_config(wanted); };
-    const auto config = co_await ask(world.slots, query);
-    co_return config ? answer_json(config_json(*config)) : answer(to_problem(config.error()));
+    auto start = [&](SlotService::Done<ConfigVersion> done) {
+        world.slots.active_config(*name, std::move(done));
+    };
+    const auto config = co_await await_done<Result<ConfigVersion, SlotError>>(start);
+    co_return *config ? answer_json(config_json(**config)) : answer(to_problem(config->error()));
 }
 
 Answer set_config(const ServerWorld& world, const Request& request) {
@@ -49,13 +53,16 @@ Answer set_config(const ServerWorld& world, const Request& request) {
     if (!draft) {
         co_return answer(draft.error());
     }
-    const auto query = [wanted = *draft](SlotStore& store) { return store.put_config(wanted); };
-    const auto config = co_await ask(world.slots, query);
-    if (!config) {
-        co_return answer(to_problem(config.error()));
+    auto start = [&](SlotService::Done<ConfigVersion> done) {
+        world.slots.put_config(*draft, std::move(done));
+    };
+    const auto put = co_await await_done<Result<ConfigVersion, SlotError>>(start);
+    if (!*put) {
+        co_return answer(to_problem(put->error()));
     }
-    audit(world, request, "set config " + config->terms.name.text() + " as " + config_id_text(config->id));
-    co_return answer_json(config_json(*config));
+    const ConfigVersion& config = **put;
+    audit(world, request, "set config " + config.terms.name.text() + " as " + config_id_text(config.id));
+    co_return answer_json(config_json(config));
 }
 
 Answer get_config_history(const ServerWorld& world, const Request& request) {
@@ -63,25 +70,24 @@ Answer get_config_history(const ServerWorld& world, const Request& request) {
     if (!name) {
         co_return answer(name.error());
     }
-    const auto query = [wanted = *name](SlotStore& store) { return store.config_history(wanted); };
-    const auto versions = co_await ask(world.slots, query);
-    co_return versions ? answer_json(history_json(*versions)) : answer(to_problem(versions.error()));
+    auto start = [&](SlotService::Done<Configs> done) { world.slots.config_history(*name, std::move(done)); };
+    const auto versions = co_await await_done<Result<Configs, SlotError>>(start);
+    co_return *versions ? answer_json(history_json(**versions)) : answer(to_problem(versions->error()));
 }
 
 Answer list_configs(const ServerWorld& world, const Request& /*request*/) {
-    const auto query = [](SlotStore& store) { return store.active_configs(); };
-    const auto configs = co_await ask(world.slots, query);
-    co_return configs ? answer_json(configs_json(*configs)) : answer(to_problem(configs.error()));
+    auto start = [&](SlotService::Done<Configs> done) { world.slots.active_configs(std::move(done)); };
+    const auto configs = co_await await_done<Result<Configs, SlotError>>(start);
+    co_return *configs ? answer_json(configs_json(**configs)) : answer(to_problem(configs->error()));
 }
 
 Answer flush_cache(const ServerWorld& world, const Request& request) {
-    const auto query = [](SlotStore& store) -> Result<bool, SlotError> {
-        store.flush_config_cache();
-        return true;
+    auto start = [&](SlotService::Done<std::monostate> done) {
+        world.slots.flush_config_cache(std::move(done));
     };
-    const auto flushed = co_await ask(world.slots, query);
-    if (!flushed) {
-        co_return answer(to_problem(flushed.error()));
+    const auto flushed = co_await await_done<Result<std::monostate, SlotError>>(start);
+    if (!*flushed) {
+        co_return answer(to_problem(flushed->error()));
     }
     audit(world, request, "flushed the config cache");
     co_return answer_json(R"({"status":"ok"})");
@@ -104,30 +110,20 @@ Response health_live(const ServerWorld& /*world*/, const Request& /*request*/) {
 }
 
 Answer health_ready(const ServerWorld& world, const Request& /*request*/) {
-    // What is wrong with slots, empty when nothing is, and whether they can be assigned nevertheless.
-    struct Standing {
-        bool ready;
-        std::string trouble;
-    };
-    const auto query = [](SlotStore& store) -> Result<Standing, SlotError> {
-        const bool available = store.available();
-        if (store.full()) {
-            return Standing{false, "store_full"};
-        }
-        return available ? Standing{true, std::string{store.concern()}} : Standing{false, "unavailable"};
-    };
-    const auto slots = co_await ask(world.slots, query);
-    if (slots && slots->ready) {
+    auto start = [&](SlotService::Done<SlotReadiness> done) { world.slots.readiness(std::move(done)); };
+    const auto asked = co_await await_done<Result<SlotReadiness, SlotError>>(start);
+    const SlotReadiness slots = *asked ? **asked : SlotReadiness{false, "unavailable"};
+    if (slots.ready) {
         const std::string_view limits = limits_trouble(world);
         const auto word = [](std::string_view trouble) { return trouble.empty() ? "ok" : trouble; };
         co_return answer_json(R"({"status":")" +
-                              std::string{slots->trouble.empty() && limits.empty() ? "ok" : "degraded"} +
-                              R"(","slots":")" + std::string{word(slots->trouble)} + R"(","limits":")" +
+                              std::string{slots.trouble.empty() && limits.empty() ? "ok" : "degraded"} +
+                              R"(","slots":")" + std::string{word(slots.trouble)} + R"(","limits":")" +
                               std::string{word(limits)} + R"("})");
     }
-    const std::string_view named = slots ? std::string_view{slots->trouble} : "unavailable";
     co_return Response{503, "application/json",
-                       R"({"status":"down","slots":")" + std::string{named} + R"("})", "Retry-After: 1\r\n"};
+                       R"({"status":"down","slots":")" + std::string{slots.trouble} + R"("})",
+                       "Retry-After: 1\r\n"};
 }
 
 Response metrics(const ServerWorld& world, const Request& /*request*/) {

@@ -3,7 +3,7 @@
 
 #include <boost/json/array.hpp>
 
-#include "door/http/await_limits.hpp"
+#include "door/http/await_done.hpp"
 #include "door/http/handlers.hpp"
 #include "door/http/json_body.hpp"
 #include "door/http/json_fields.hpp"
@@ -44,7 +44,7 @@ boost::asio::awaitable<std::optional<LimitReply>> await_check(const ServerWorld&
     auto start = [&](LimitService::Done<LimitAnswer> done) {
         world.limits.check(words.question(), std::move(done));
     };
-    co_return co_await await_limits<LimitReply>(start);
+    co_return co_await await_done<LimitReply>(start);
 }
 
 // The checks of a batch, each read or with why it is none.
@@ -119,7 +119,7 @@ Answer check_together(const ServerWorld& world, const CheckBatch& batch) {
     auto start = [&](LimitService::Done<LimitAnswer> done) {
         world.limits.check_together(questions, std::move(done));
     };
-    const auto reply = co_await await_limits<LimitReply>(start);
+    const auto reply = co_await await_done<LimitReply>(start);
     if (!*reply) {
         co_return answer(to_problem(reply->error()));
     }
@@ -180,7 +180,7 @@ Answer check_limits_batch(const ServerWorld& world, const Request& request) {
     }
     const auto questions = batch->questions();
     auto start = [&](LimitService::EachDone done) { world.limits.check_each(questions, std::move(done)); };
-    const auto replies = co_await await_limits<std::vector<LimitReply>>(start);
+    const auto replies = co_await await_done<std::vector<LimitReply>>(start);
     co_return answer_json(batch_json(*batch, *replies));
 }
 
@@ -193,7 +193,7 @@ Answer refund_tokens(const ServerWorld& world, const Request& request) {
     auto start = [&](LimitService::Done<std::monostate> done) {
         world.limits.refund(words->question(), std::move(done));
     };
-    const auto given = co_await await_limits<Result<std::monostate, LimitError>>(start);
+    const auto given = co_await await_done<Result<std::monostate, LimitError>>(start);
     co_return *given ? answer_json(R"({"status":"ok"})") : answer(to_problem(given->error()));
 }
 
@@ -216,7 +216,7 @@ Answer release_lease(const ServerWorld& world, const Request& request) {
     auto start = [&](LimitService::Done<bool> done) {
         world.limits.release(*key, plan->value_or(""), *lease, std::move(done));
     };
-    const auto held = co_await await_limits<Result<bool, LimitError>>(start);
+    const auto held = co_await await_done<Result<bool, LimitError>>(start);
     if (!*held) {
         co_return answer(to_problem(held->error()));
     }

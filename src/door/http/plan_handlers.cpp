@@ -1,5 +1,5 @@
 #include "base/iso8601.hpp"
-#include "door/http/await_limits.hpp"
+#include "door/http/await_done.hpp"
 #include "door/http/handlers.hpp"
 #include "door/http/json_body.hpp"
 #include "door/http/json_fields.hpp"
@@ -122,7 +122,7 @@ Answer put_plan(const ServerWorld& world, const Request& request) {
         co_return answer(draft.error());
     }
     auto start = [&](LimitService::Done<Booked> done) { world.limits.put_plan(*draft, std::move(done)); };
-    const auto booked = co_await await_limits<Result<Booked, LimitError>>(start);
+    const auto booked = co_await await_done<Result<Booked, LimitError>>(start);
     if (!*booked) {
         co_return answer(to_problem(booked->error()));
     }
@@ -134,7 +134,7 @@ Answer remove_plan(const ServerWorld& world, const Request& request) {
     auto start = [&](LimitService::Done<bool> done) {
         world.limits.remove_plan(request.capture, std::move(done));
     };
-    const auto removed = co_await await_limits<Result<bool, LimitError>>(start);
+    const auto removed = co_await await_done<Result<bool, LimitError>>(start);
     if (!*removed) {
         co_return answer(to_problem(removed->error()));
     }
@@ -153,7 +153,7 @@ Answer inspect_key(const ServerWorld& world, const Request& request) {
     auto start = [&](LimitService::Done<std::vector<KeyStanding>> done) {
         world.limits.inspect((*words)->key, (*words)->names, std::move(done));
     };
-    const auto seen = co_await await_limits<Result<std::vector<KeyStanding>, LimitError>>(start);
+    const auto seen = co_await await_done<Result<std::vector<KeyStanding>, LimitError>>(start);
     co_return *seen ? answer_json(standings_json((*words)->key, **seen)) : answer(to_problem(seen->error()));
 }
 
@@ -165,7 +165,7 @@ Answer reset_key(const ServerWorld& world, const Request& request) {
     auto start = [&](LimitService::Done<std::monostate> done) {
         world.limits.reset((*words)->key, (*words)->names, std::move(done));
     };
-    const auto forgotten = co_await await_limits<Result<std::monostate, LimitError>>(start);
+    const auto forgotten = co_await await_done<Result<std::monostate, LimitError>>(start);
     if (!*forgotten) {
         co_return answer(to_problem(forgotten->error()));
     }
@@ -182,7 +182,7 @@ Answer override_key(const ServerWorld& world, const Request& request) {
     auto start = [&](LimitService::Done<Moment> done) {
         world.limits.put_override({*key, words->plan, words->draft, words->end}, std::move(done));
     };
-    const auto kept = co_await await_limits<Result<Moment, LimitError>>(start);
+    const auto kept = co_await await_done<Result<Moment, LimitError>>(start);
     if (!*kept) {
         co_return answer(to_problem(kept->error()));
     }

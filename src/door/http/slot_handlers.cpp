@@ -1,6 +1,8 @@
+#include <algorithm>
+
 #include <boost/json/array.hpp>
 
-#include "door/http/await_service.hpp"
+#include "door/http/await_done.hpp"
 #include "door/http/handlers.hpp"
 #include "door/http/json_body.hpp"
 #include "door/http/target.hpp"
@@ -10,136 +12,133 @@ namespace {
 
 namespace json = boost::json;
 
-// How many events of a batch travel together through the combiner.
-constexpr std::size_t kEventsPerCommand = 256;
-
-Response answer(const SlotOutcome& outcome) {
-    return outcome ? answer_json(slot_json(outcome->slot)) : http::answer(to_problem(outcome.error()));
-}
-
-struct Single {
-    Result<AssignSlot, Problem> assignment;
-    std::optional<EventId> claimed;  // Whom it is about, when only values of the rest are wrong.
-};
-
-Single read_single(const ServerWorld& world, std::string_view text) {
+EventRead read_single(const ServerWorld& world, std::string_view text) {
     const JsonBody body{text};
-    if (body.object() == nullptr) {
-        return {Unexpected{body.problem()}, std::nullopt};
-    }
-    auto assignment = read_assignment(*body.object(), body_defaults(world));
-    const bool readable = assignment || assignment.error().code != "unknown_field";
-    const auto claimed = assignment || !readable ? std::nullopt : claimed_event_id(*body.object());
-    return {std::move(assignment), EventId::make(claimed.value_or(""))};
+    return body.object() == nullptr ? EventRead{std::nullopt, body.problem()}
+                                    : read_event(*body.object(), body_defaults(world));
 }
 
-// A known event has its slot, whatever values its body has; only an unknown one is told what is wrong.
-Answer answer_wrong_body(const ServerWorld& world, const Problem& problem, const EventId& event_id) {
-    const auto query = [event_id](SlotStore& store) { return store.find(event_id); };
-    const auto known = co_await ask(world.slots, query);
-    const bool assigned = known && known->slot.state == SlotState::Assigned;
-    co_return assigned ? answer_json(slot_json(known->slot)) : http::answer(problem);
-}
-
-// A batch as read: each event, or why it is none.
+// A batch as read.
 struct Batch {
     bool atomic = false;
-    std::vector<Result<AssignSlot, Problem>> events;
+    std::optional<Problem> problem;  // Of the batch as a whole, which then every event has.
+    std::vector<EventRead> events;
     std::vector<std::optional<std::string>> names;  // What each event calls itself, for its error.
 };
+
+// The first of the problems that there are.
+std::optional<Problem> first_problem(const Result<BodyDefaults, Problem>& defaults,
+                                     const Result<bool, Problem>& atomic) {
+    if (!defaults) {
+        return defaults.error();
+    }
+    return atomic ? std::nullopt : std::optional{atomic.error()};
+}
 
 Result<Batch, Problem> read_batch(const ServerWorld& world, std::string_view text) {
     const JsonBody body{text};
     if (body.object() == nullptr) {
         return Unexpected{body.problem()};
     }
-    const auto defaults = read_batch_defaults(*body.object(), body_defaults(world));
-    if (!defaults) {
-        return Unexpected{defaults.error()};
+    if (auto problem = check_batch(*body.object())) {
+        return Unexpected{*std::move(problem)};
     }
+    const BodyDefaults usual = body_defaults(world);
+    const auto defaults = read_batch_defaults(*body.object(), usual);
     const auto atomic = read_flag(*body.object(), "atomic");
-    if (!atomic) {
-        return Unexpected{atomic.error()};
-    }
+    Batch batch{atomic && *atomic, first_problem(defaults, atomic), {}, {}};
     const json::value* events = body.object()->if_contains("events");
     if (events == nullptr || !events->is_array() || events->get_array().empty() ||
         events->get_array().size() > SlotService::kEventsMax) {
-        return Unexpected{Problem{400, "invalid_events", "events must be an array of 1 to 10000 events."}};
+        return Unexpected{batch.problem.value_or(
+            Problem{400, "invalid_events", "events must be an array of 1 to 10000 events."})};
     }
-    Batch batch{*atomic, {}, {}};
     for (const json::value& event : events->get_array()) {
         const json::object* object = event.if_object();
-        batch.events.push_back(object == nullptr
-                                   ? Result<AssignSlot, Problem>{Unexpected{JsonBody::not_an_object()}}
-                                   : read_assignment(*object, *defaults));
+        EventRead read = object == nullptr ? EventRead{std::nullopt, JsonBody::not_an_object()}
+                                           : read_event(*object, defaults ? *defaults : usual);
+        if (batch.problem) {
+            read.spoil(*batch.problem);
+        }
+        batch.events.push_back(std::move(read));
         const auto claimed = object == nullptr ? std::nullopt : claimed_event_id(*object);
         batch.names.push_back(claimed ? std::optional<std::string>{*claimed} : std::nullopt);
     }
     return batch;
 }
 
-Answer assign_all(const ServerWorld& world, Batch& batch) {
-    AssignAll all;
-    for (std::size_t i = 0; i < batch.events.size(); ++i) {
-        if (!batch.events[i]) {
-            Problem problem = batch.events[i].error();
-            problem.detail = "Event " + std::to_string(i + 1) + " of the batch: " + problem.detail;
-            co_return http::answer(problem);
+// What the events ask for, of those that can be asked about.
+std::vector<AssignSlot> take_commands(Batch& batch) {
+    std::vector<AssignSlot> commands;
+    commands.reserve(batch.events.size());
+    for (EventRead& event : batch.events) {
+        if (event.command) {
+            commands.push_back(std::move(*event.command));
         }
-        all.events.push_back(*std::move(batch.events[i]));
     }
-    SlotCommand command{std::move(all)};
-    const SlotReply reply = co_await execute(world.slots, std::move(command));
-    const auto& outcome = std::get<AllOutcome>(reply);
-    if (!outcome) {
-        Problem problem = to_problem(outcome.error().error);
-        // What helps later or elsewhere keeps its own status; the rest is a conflict within the batch.
-        const bool retryable = problem.code == "overloaded" || problem.code == "store_unavailable" ||
-                               problem.code == "store_full";
-        problem.status = retryable ? problem.status : 409;
-        problem.detail = "Nothing was assigned: event '" + outcome.error().event_id.text() +
-                         "' failed first. " + problem.detail;
-        co_return http::answer(problem);
+    return commands;
+}
+
+// One event keeps all others of the batch from their slots.
+Response refuse_all(const Batch& batch, std::size_t event) {
+    Problem problem = batch.problem.value_or(*batch.events[event].problem);
+    if (!batch.problem) {
+        problem.detail = "Event " + std::to_string(event + 1) + " of the batch: " + problem.detail;
+    }
+    return http::answer(problem);
+}
+
+Response refuse_all(const Batch& batch, const AllRefused& refused) {
+    // Only an event that could not be read is unknown, and it is the first of its name.
+    if (refused.error.fault == SlotFault::UnknownEvent) {
+        const auto first = std::ranges::find(batch.names, refused.event_id.text());
+        return refuse_all(batch, static_cast<std::size_t>(first - batch.names.begin()));
+    }
+    Problem problem = to_problem(refused.error);
+    // What helps later or elsewhere keeps its own status; the rest is a conflict within the batch.
+    const bool retryable =
+        problem.code == "overloaded" || problem.code == "store_unavailable" || problem.code == "store_full";
+    problem.status = retryable ? problem.status : 409;
+    problem.detail =
+        "Nothing was assigned: event '" + refused.event_id.text() + "' failed first. " + problem.detail;
+    return http::answer(problem);
+}
+
+Answer assign_all(const ServerWorld& world, Batch& batch) {
+    for (std::size_t i = 0; i < batch.events.size(); ++i) {
+        if (!batch.events[i].command) {
+            co_return refuse_all(batch, i);
+        }
+    }
+    auto start = [&](SlotService::AllDone done) {
+        world.slots.assign_all(take_commands(batch), std::move(done));
+    };
+    const auto outcome = co_await await_done<AllOutcome>(start);
+    if (!*outcome) {
+        co_return refuse_all(batch, outcome->error());
     }
     std::string body = R"({"results":[)";
-    for (const Granted& granted : *outcome) {
+    for (const Granted& granted : **outcome) {
         body += body.back() == '[' ? "" : ",";
         append_slot(body, granted.slot);
     }
     co_return answer_json(body + "]}");
 }
 
-// The events that can be placed, cut into commands.
-std::vector<SlotCommand> commands_of(Batch& batch) {
-    std::vector<SlotCommand> commands;
-    AssignEach next;
-    for (auto& event : batch.events) {
-        if (event) {
-            next.events.push_back(*std::move(event));
-        }
-        if (next.events.size() == kEventsPerCommand) {
-            commands.emplace_back(std::exchange(next, {}));
-        }
-    }
-    if (!next.events.empty()) {
-        commands.emplace_back(std::move(next));
-    }
-    return commands;
-}
-
 std::string batch_json(const Batch& batch, const EachOutcome& outcomes) {
     std::string body = R"({"results":[)";
     auto outcome = outcomes.begin();
     for (std::size_t i = 0; i < batch.events.size(); ++i) {
+        const EventRead& event = batch.events[i];
         body += i == 0 ? "" : ",";
-        if (!batch.events[i]) {
-            append_failed(body, batch.names[i], batch.events[i].error());
+        if (!event.command) {
+            append_failed(body, batch.names[i], *event.problem);
             continue;
         }
         if (*outcome) {
             append_slot(body, (*outcome)->slot);
         } else {
-            append_failed(body, batch.names[i], to_problem(outcome->error()));
+            append_failed(body, batch.names[i], event.refusal(outcome->error()));
         }
         ++outcome;
     }
@@ -147,31 +146,34 @@ std::string batch_json(const Batch& batch, const EachOutcome& outcomes) {
 }
 
 Answer assign_each(const ServerWorld& world, Batch& batch) {
-    EachOutcome outcomes;
-    std::vector<SlotCommand> commands = commands_of(batch);
-    for (SlotCommand& command : commands) {
+    auto start = [&](SlotService::EachDone done) {
         // A batch is larger than what may wait at once; it takes its turns instead of being refused half-way.
-        SlotReply reply = co_await execute(world.slots, std::move(command), WhenFull::WaitForRoom);
-        for (SlotOutcome& outcome : std::get<EachOutcome>(reply)) {
-            outcomes.push_back(std::move(outcome));
-        }
+        world.slots.assign_each(take_commands(batch), std::move(done), WhenFull::WaitForRoom);
+    };
+    const auto outcomes = co_await await_done<EachOutcome>(start);
+    const auto is_unknown = [](const SlotOutcome& one) {
+        return !one && one.error().fault == SlotFault::UnknownEvent;
+    };
+    // No event is known: all there is to tell is what is wrong with the batch.
+    if (batch.problem && std::ranges::all_of(*outcomes, is_unknown)) {
+        co_return http::answer(*batch.problem);
     }
-    co_return answer_json(batch_json(batch, outcomes));
+    co_return answer_json(batch_json(batch, *outcomes));
 }
 
 }  // namespace
 
 Answer assign_slot(const ServerWorld& world, const Request& request) {
-    Single single = read_single(world, request.body);
-    if (!single.assignment && single.claimed) {
-        co_return co_await answer_wrong_body(world, single.assignment.error(), *single.claimed);
+    EventRead event = read_single(world, request.body);
+    if (!event.command) {
+        co_return http::answer(*event.problem);
     }
-    if (!single.assignment) {
-        co_return http::answer(single.assignment.error());
-    }
-    SlotCommand command{*std::move(single.assignment)};
-    const SlotReply reply = co_await execute(world.slots, std::move(command));
-    co_return answer(std::get<SlotOutcome>(reply));
+    auto start = [&](SlotService::Done<Granted> done) {
+        world.slots.assign(std::move(*event.command), std::move(done));
+    };
+    const auto outcome = co_await await_done<SlotOutcome>(start);
+    co_return *outcome ? answer_json(slot_json((*outcome)->slot))
+                       : http::answer(event.refusal(outcome->error()));
 }
 
 Answer assign_batch(const ServerWorld& world, const Request& request) {
@@ -194,9 +196,9 @@ Answer quote_slot(const ServerWorld& world, const Request& request) {
     if (!quote) {
         co_return http::answer(quote.error());
     }
-    const auto query = [wanted = *quote](SlotStore& store) { return store.quote(wanted); };
-    const auto slot = co_await ask(world.slots, query);
-    co_return slot ? answer_json(quote_json(*slot)) : http::answer(to_problem(slot.error()));
+    auto start = [&](SlotService::Done<Slot> done) { world.slots.quote(*quote, std::move(done)); };
+    const auto slot = co_await await_done<Result<Slot, SlotError>>(start);
+    co_return *slot ? answer_json(quote_json(**slot)) : http::answer(to_problem(slot->error()));
 }
 
 Answer get_slot(const ServerWorld& world, const Request& request) {
@@ -204,9 +206,9 @@ Answer get_slot(const ServerWorld& world, const Request& request) {
     if (!event_id) {
         co_return http::answer(event_id.error());
     }
-    const auto query = [id = *event_id](SlotStore& store) { return store.find(id); };
-    const auto story = co_await ask(world.slots, query);
-    co_return story ? answer_json(story_json(*story)) : http::answer(to_problem(story.error()));
+    auto start = [&](SlotService::Done<SlotStory> done) { world.slots.find(*event_id, std::move(done)); };
+    const auto story = co_await await_done<Result<SlotStory, SlotError>>(start);
+    co_return *story ? answer_json(story_json(**story)) : http::answer(to_problem(story->error()));
 }
 
 Answer cancel_slot(const ServerWorld& world, const Request& request) {
@@ -214,10 +216,9 @@ Answer cancel_slot(const ServerWorld& world, const Request& request) {
     if (!event_id) {
         co_return http::answer(event_id.error());
     }
-    SlotCommand command{CancelSlot{*event_id}};
-    const SlotReply reply = co_await execute(world.slots, std::move(command));
-    const auto& outcome = std::get<SlotOutcome>(reply);
-    co_return outcome ? Response{204, {}, {}} : http::answer(to_problem(outcome.error()));
+    auto start = [&](SlotService::Done<Granted> done) { world.slots.cancel(*event_id, std::move(done)); };
+    const auto outcome = co_await await_done<SlotOutcome>(start);
+    co_return *outcome ? Response{204, {}, {}} : http::answer(to_problem(outcome->error()));
 }
 
 Answer move_slot(const ServerWorld& world, const Request& request) {
@@ -233,9 +234,12 @@ Answer move_slot(const ServerWorld& world, const Request& request) {
     if (!requested) {
         co_return http::answer(requested.error());
     }
-    SlotCommand command{MoveSlot{*event_id, *requested}};
-    const SlotReply reply = co_await execute(world.slots, std::move(command));
-    co_return answer(std::get<SlotOutcome>(reply));
+    auto start = [&](SlotService::Done<Granted> done) {
+        world.slots.move(*event_id, *requested, std::move(done));
+    };
+    const auto outcome = co_await await_done<SlotOutcome>(start);
+    co_return *outcome ? answer_json(slot_json((*outcome)->slot))
+                       : http::answer(to_problem(outcome->error()));
 }
 
 Answer list_windows(const ServerWorld& world, const Request& request) {
@@ -252,11 +256,11 @@ Answer list_windows(const ServerWorld& world, const Request& request) {
     if (!from || !to || !name) {
         co_return http::answer(!from ? from.error() : !to ? to.error() : name.error());
     }
-    const auto query = [config = *name, range = TimeRange{*from, *to}](SlotStore& store) {
-        return store.windows(config, range);
+    auto start = [&](SlotService::Done<WindowReport> done) {
+        world.slots.windows(*name, {*from, *to}, std::move(done));
     };
-    const auto report = co_await ask(world.slots, query);
-    co_return report ? answer_json(windows_json(*report)) : http::answer(to_problem(report.error()));
+    const auto report = co_await await_done<Result<WindowReport, SlotError>>(start);
+    co_return *report ? answer_json(windows_json(**report)) : http::answer(to_problem(report->error()));
 }
 
 }  // namespace sluice::http

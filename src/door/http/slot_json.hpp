@@ -17,9 +17,24 @@ struct BodyDefaults {
     Instant latest;                      // Nothing may be requested for later than this.
 };
 
+// An event as its body tells it.
+struct EventRead {
+    // Empty: the event has no valid id, or fields that do not belong there; it is refused in any case.
+    std::optional<AssignSlot> command;
+    // What is wrong. With a command it is a value, which is told only if the event is unknown.
+    std::optional<Problem> problem;
+
+    // From now on the event has this problem, if it has none that refuses it in any case.
+    void spoil(const Problem& with);
+    // What to tell of the command's error.
+    [[nodiscard]] Problem refusal(const SlotError& error) const;
+};
+
 // Readers. A problem names the field and what is wrong with it; nothing was changed. Fields that do not
 // belong there come first (unknown_field).
-Result<AssignSlot, Problem> read_assignment(const boost::json::object& body, const BodyDefaults& defaults);
+EventRead read_event(const boost::json::object& body, const BodyDefaults& defaults);
+// Names the first field that does not belong into a batch.
+std::optional<Problem> check_batch(const boost::json::object& body);
 // What a batch says for all of its events.
 Result<BodyDefaults, Problem> read_batch_defaults(const boost::json::object& body, BodyDefaults defaults);
 Result<QuoteRequest, Problem> read_quote(const boost::json::object& body, const BodyDefaults& defaults);

@@ -95,6 +95,28 @@ Result<SlotAsk, Problem> read_ask(const json::object& body, const BodyDefaults& 
     return ask;
 }
 
+// What an event asks for.
+struct Wish {
+    ConfigName config_name;
+    SlotAsk ask;
+};
+
+// REQUIRES: the body has no unknown fields.
+Result<Wish, Problem> read_wish(const json::object& body, const BodyDefaults& defaults) {
+    if (auto problem = check_supported(body, kEventFields)) {
+        return Unexpected{*std::move(problem)};
+    }
+    auto name = read_config_name_or(body, "configName", defaults.config_name);
+    if (!name) {
+        return Unexpected{name.error()};
+    }
+    const auto ask = read_ask(body, defaults);
+    if (!ask) {
+        return Unexpected{ask.error()};
+    }
+    return Wish{*std::move(name), *ask};
+}
+
 Result<Duration, Problem> read_window_size(const json::object& body) {
     const auto iso = read_duration(body, "windowSize");
     if (!iso) {
@@ -204,37 +226,45 @@ Result<bool, Problem> read_flag(const json::object& body, std::string_view field
     return value != nullptr && value->get_bool();
 }
 
-Result<AssignSlot, Problem> read_assignment(const json::object& body, const BodyDefaults& defaults) {
+void EventRead::spoil(const Problem& with) {
+    if (command) {
+        command->is_readable = false;
+        problem = with;
+    }
+}
+
+Problem EventRead::refusal(const SlotError& error) const {
+    return problem && error.fault == SlotFault::UnknownEvent ? *problem : to_problem(error);
+}
+
+EventRead read_event(const json::object& body, const BodyDefaults& defaults) {
     if (auto problem = check_known(body, kEventFields)) {
-        return Unexpected{*std::move(problem)};
+        return {std::nullopt, std::move(problem)};
     }
     const auto text = read_text(body, "eventId", "invalid_event_id");
     if (!text) {
-        return Unexpected{text.error()};
+        return {std::nullopt, text.error()};
     }
     auto event_id = read_event_id(text->value_or(""));
     if (!event_id) {
-        return Unexpected{event_id.error()};
+        return {std::nullopt, event_id.error()};
     }
-    if (auto problem = check_supported(body, kEventFields)) {
-        return Unexpected{*std::move(problem)};
+    EventRead read{AssignSlot{*std::move(event_id), defaults.config_name, {}}, std::nullopt};
+    auto wish = read_wish(body, defaults);
+    if (!wish) {
+        read.spoil(wish.error());
+        return read;
     }
-    auto name = read_config_name_or(body, "configName", defaults.config_name);
-    if (!name) {
-        return Unexpected{name.error()};
-    }
-    const auto ask = read_ask(body, defaults);
-    if (!ask) {
-        return Unexpected{ask.error()};
-    }
-    return AssignSlot{*std::move(event_id), *std::move(name), *ask};
+    read.command->config_name = std::move(wish->config_name);
+    read.command->ask = wish->ask;
+    return read;
 }
 
+std::optional<Problem> check_batch(const json::object& body) { return check_known(body, kBatchFields); }
+
 Result<BodyDefaults, Problem> read_batch_defaults(const json::object& body, BodyDefaults defaults) {
-    for (auto check : {check_known, check_supported}) {
-        if (auto problem = check(body, kBatchFields)) {
-            return Unexpected{*std::move(problem)};
-        }
+    if (auto problem = check_supported(body, kBatchFields)) {
+        return Unexpected{*std::move(problem)};
     }
     auto name = read_config_name_or(body, "configName", defaults.config_name);
     if (!name) {
@@ -253,27 +283,21 @@ Result<BodyDefaults, Problem> read_batch_defaults(const json::object& body, Body
 
 Result<QuoteRequest, Problem> read_quote(const json::object& body, const BodyDefaults& defaults) {
     if (body.if_contains("eventId") != nullptr) {
-        auto assignment = read_assignment(body, defaults);
-        if (!assignment) {
-            return Unexpected{assignment.error()};
+        EventRead read = read_event(body, defaults);
+        if (read.problem) {
+            return Unexpected{*std::move(read.problem)};
         }
-        return QuoteRequest{std::move(assignment->event_id), std::move(assignment->config_name),
-                            assignment->ask};
+        return QuoteRequest{std::move(read.command->event_id), std::move(read.command->config_name),
+                            read.command->ask};
     }
-    for (auto check : {check_known, check_supported}) {
-        if (auto problem = check(body, kEventFields)) {
-            return Unexpected{*std::move(problem)};
-        }
+    if (auto problem = check_known(body, kEventFields)) {
+        return Unexpected{*std::move(problem)};
     }
-    auto name = read_config_name_or(body, "configName", defaults.config_name);
-    if (!name) {
-        return Unexpected{name.error()};
+    auto wish = read_wish(body, defaults);
+    if (!wish) {
+        return Unexpected{wish.error()};
     }
-    const auto ask = read_ask(body, defaults);
-    if (!ask) {
-        return Unexpected{ask.error()};
-    }
-    return QuoteRequest{std::nullopt, *std::move(name), *ask};
+    return QuoteRequest{std::nullopt, std::move(wish->config_name), wish->ask};
 }
 
 Result<Instant, Problem> read_move(const json::object& body, Instant latest) {

@@ -11,7 +11,6 @@
 #include <boost/beast/http/buffer_body.hpp>
 #include <boost/beast/http/parser.hpp>
 
-#include "door/http/await_service.hpp"
 #include "door/http/json_body.hpp"
 #include "door/http/line_splitter.hpp"
 #include "door/http/response_text.hpp"
@@ -47,10 +46,11 @@ private:
 // Lines that travel together. Each is an event on its way, or an answer already.
 struct Group {
     struct Item {
-        std::optional<std::string> failed;  // The whole answer line of what was no event.
+        bool asked;                         // It is among the events.
+        std::optional<std::string> failed;  // The answer line of what was none, or is for an unknown event.
     };
     std::vector<Item> items;
-    AssignEach command;
+    std::vector<AssignSlot> events;
     std::vector<std::string> event_ids;
     EachOutcome outcomes;
     bool done = false;
@@ -167,20 +167,28 @@ private:
         if (body.object() == nullptr) {
             return add_failed(std::nullopt, body.problem());
         }
-        auto assignment = read_assignment(*body.object(), body_defaults(world_.world));
-        if (!assignment) {
-            return add_failed(claimed_event_id(*body.object()), assignment.error());
+        EventRead event = read_event(*body.object(), body_defaults(world_.world));
+        if (!event.command) {
+            return add_failed(claimed_event_id(*body.object()), *event.problem);
         }
-        current().items.push_back({});
-        current().command.events.push_back(*std::move(assignment));
+        Group::Item item{true, std::nullopt};
+        if (event.problem) {
+            item.failed = failed_line(event.command->event_id.text(), *event.problem);
+        }
+        current().items.push_back(std::move(item));
+        current().events.push_back(*std::move(event.command));
         flush_if_full();
     }
 
     void add_failed(std::optional<std::string_view> event_id, const Problem& problem) {
-        std::string answer;
-        append_failed(answer, event_id, problem);
-        current().items.push_back({std::move(answer)});
+        current().items.push_back({false, failed_line(event_id, problem)});
         flush_if_full();
+    }
+
+    static std::string failed_line(std::optional<std::string_view> event_id, const Problem& problem) {
+        std::string line;
+        append_failed(line, event_id, problem);
+        return line;
     }
 
     void add_too_long() {
@@ -207,37 +215,47 @@ private:
         }
         const auto group = std::exchange(current_, nullptr);
         groups_.push_back(group);
-        if (group->command.events.empty()) {
+        if (group->events.empty()) {
             group->done = true;
             return ready_.raise();
         }
-        for (const AssignSlot& event : group->command.events) {
+        for (const AssignSlot& event : group->events) {
             group->event_ids.push_back(event.event_id.text());
         }
-        world_.world.slots.execute(
-            std::move(group->command),
-            [self = shared_from_this(), group](SlotReply reply) mutable {
+        world_.world.slots.assign_each(
+            std::move(group->events),
+            [self = shared_from_this(), group](EachOutcome outcomes) mutable {
                 const auto executor = self->executor_;
-                asio::post(executor, [self = std::move(self), group, reply = std::move(reply)]() mutable {
-                    group->outcomes = std::get<EachOutcome>(std::move(reply));
-                    group->done = true;
-                    self->ready_.raise();
-                });
+                asio::post(executor,
+                           [self = std::move(self), group, outcomes = std::move(outcomes)]() mutable {
+                               group->outcomes = std::move(outcomes);
+                               group->done = true;
+                               self->ready_.raise();
+                           });
             },
             WhenFull::WaitForRoom);
+    }
+
+    static void append_outcome(std::string& lines, const Group& group, const Group::Item& item,
+                               std::size_t event) {
+        const SlotOutcome& outcome = group.outcomes[event];
+        if (outcome) {
+            append_slot(lines, outcome->slot);
+        } else if (item.failed && outcome.error().fault == SlotFault::UnknownEvent) {
+            lines += *item.failed;
+        } else {
+            append_failed(lines, group.event_ids[event], to_problem(outcome.error()));
+        }
     }
 
     static void append_chunk(std::string& out, const Group& group) {
         std::string lines;
         std::size_t next = 0;
         for (const Group::Item& item : group.items) {
-            if (item.failed) {
+            if (!item.asked) {
                 lines += *item.failed;
-            } else if (const SlotOutcome& outcome = group.outcomes[next]; outcome) {
-                append_slot(lines, outcome->slot);
-                ++next;
             } else {
-                append_failed(lines, group.event_ids[next], to_problem(outcome.error()));
+                append_outcome(lines, group, item, next);
                 ++next;
             }
             lines += '\n';

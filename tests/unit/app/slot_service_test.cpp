@@ -47,7 +47,9 @@ public:
         }
         return replies;
     }
-    Result<SlotStory, SlotError> find(const EventId&) override { return Unexpected{nothing()}; }
+    std::function<Result<SlotStory, SlotError>(const EventId&)> look =
+        [](const EventId&) -> Result<SlotStory, SlotError> { return Unexpected{nothing()}; };
+    Result<SlotStory, SlotError> find(const EventId& event_id) override { return look(event_id); }
     Result<void, SlotError> show_windows(const ConfigName&, const Look&) override {
         return Unexpected{nothing()};
     }
@@ -79,15 +81,34 @@ protected:
         return service_.emplace(SlotServiceOptions{}, SlotServiceWorld{store, metrics_, log_});
     }
 
-    SlotReply run(SlotCommand command, WhenFull when_full = WhenFull::Refuse) {
-        std::promise<SlotReply> answered;
-        service_->execute(
-            std::move(command), [&](SlotReply reply) { answered.set_value(std::move(reply)); }, when_full);
+    // What a call completes with.
+    template <class T, class Call>
+    static T awaited(Call call) {
+        std::promise<T> answered;
+        call([&](T answer) { answered.set_value(std::move(answer)); });
         return answered.get_future().get();
+    }
+    AllOutcome run(AssignAll all) {
+        return awaited<AllOutcome>(
+            [&](SlotService::AllDone done) { service_->assign_all(std::move(all.events), std::move(done)); });
+    }
+    EachOutcome run(AssignEach each, WhenFull when_full = WhenFull::Refuse) {
+        return awaited<EachOutcome>([&](SlotService::EachDone done) {
+            service_->assign_each(std::move(each.events), std::move(done), when_full);
+        });
+    }
+    SlotOutcome run(AssignSlot command, WhenFull when_full = WhenFull::Refuse) {
+        return awaited<SlotOutcome>([&](SlotService::Done<Granted> done) {
+            service_->assign(std::move(command), std::move(done), when_full);
+        });
+    }
+    Result<SlotStory, SlotError> find(std::string_view id) {
+        return awaited<Result<SlotStory, SlotError>>(
+            [&](SlotService::Done<SlotStory> done) { service_->find(event(id), std::move(done)); });
     }
     bool assigns(std::string_view id) { return assign_one(id).has_value(); }
     SlotOutcome assign_one(std::string_view id, Instant requested = kNoon) {
-        return std::get<SlotOutcome>(run(assign(id, "a", SlotAsk{requested})));
+        return run(assign(id, "a", SlotAsk{requested}));
     }
 
     // Lets the worker stand inside the store, with `waiting` more commands behind it.
@@ -99,10 +120,10 @@ protected:
             }
             return SlotOutcome{ScriptedStore::granted(id.text())};
         };
-        service_->execute(assign("held", "a", SlotAsk{kNoon}), [](const SlotReply&) {});
+        service_->assign(assign("held", "a", SlotAsk{kNoon}), [](const SlotOutcome&) {});
         gate_.await_arrival();
         for (std::size_t i = 0; i < waiting; ++i) {
-            service_->execute(assign(event(i), "a", SlotAsk{kNoon}), [this](const SlotReply&) { ++done_; });
+            service_->assign(assign(event(i), "a", SlotAsk{kNoon}), [this](const SlotOutcome&) { ++done_; });
         }
     }
 
@@ -169,7 +190,7 @@ TEST_F(SlotServiceTest, CountsEveryEventOfAnAllOrNothingCommandAsWaiting) {
     const AssignAll all{{assign("x", "a", SlotAsk{kNoon}), assign("y", "a", SlotAsk{kNoon}),
                          assign("z", "a", SlotAsk{kNoon})}};
 
-    const auto outcome = std::get<AllOutcome>(run(all));
+    const auto outcome = run(all);
 
     ASSERT_FALSE(outcome);
     EXPECT_EQ(outcome.error().event_id, event("x"));
@@ -183,13 +204,69 @@ TEST_F(SlotServiceTest, RefusesEveryEventOfABulkCommandThatDoesNotFit) {
     const AssignEach each{{assign("x", "a", SlotAsk{kNoon}), assign("y", "a", SlotAsk{kNoon}),
                            assign("z", "a", SlotAsk{kNoon})}};
 
-    const auto outcomes = std::get<EachOutcome>(run(each));
+    const auto outcomes = run(each);
 
     ASSERT_EQ(outcomes.size(), 3U);
     for (const SlotOutcome& outcome : outcomes) {
         ASSERT_FALSE(outcome);
         EXPECT_EQ(outcome.error().fault, SlotFault::Overloaded);
     }
+}
+
+// In parts, so that others have their turns between them.
+TEST_F(SlotServiceTest, AnswersMoreEventsThanOneCommandTakesInTheirOrder) {
+    const auto store = make_slot_ledger(make_memory_slot_tables(), {}, {clock_, metrics_, log_});
+    ASSERT_TRUE(store->put_config(draft("a", 1000, 4s)));
+    start_on(*store);
+    AssignEach each;
+    for (std::size_t i = 0; i < 600; ++i) {
+        each.events.push_back(assign(event(i), i == 555 ? "nowhere" : "a", SlotAsk{kNoon}));
+    }
+
+    const EachOutcome outcomes = run(each, WhenFull::WaitForRoom);
+
+    ASSERT_EQ(outcomes.size(), 600U);
+    for (std::size_t i = 0; i < 600; ++i) {
+        ASSERT_EQ(outcomes[i].has_value(), i != 555);
+        ASSERT_TRUE(i == 555 || outcomes[i]->slot.event_id == event(i));
+    }
+    EXPECT_EQ(metrics_.batches, 3U);
+    EXPECT_TRUE(run(AssignEach{}, WhenFull::WaitForRoom).empty());
+}
+
+TEST_F(SlotServiceTest, RefusesTheRestOfManyEventsWhenStopped) {
+    scripted_.answer = [this](const SlotCommand& command) -> SlotReply {
+        if (const auto* part = std::get_if<AssignEach>(&command)) {
+            gate_.pass();
+            return EachOutcome(part->events.size(), SlotOutcome{ScriptedStore::granted("each")});
+        }
+        return SlotOutcome{ScriptedStore::granted("probe")};
+    };
+    start({.queue_max = 1'000'000'000});
+    std::promise<EachOutcome> answered;
+    service_->assign_each(
+        std::vector<AssignSlot>(600, assign("x", "a", SlotAsk{kNoon})),
+        [&](EachOutcome all) { answered.set_value(std::move(all)); }, WhenFull::WaitForRoom);
+    gate_.await_arrival();
+
+    std::jthread stopping{[this] { service_->stop(); }};
+    std::atomic<bool> refuses = false;
+    while (!refuses) {
+        service_->assign(assign("probe", "a", SlotAsk{kNoon}), [&](const SlotOutcome& outcome) {
+            if (!outcome) {
+                refuses = true;
+            }
+        });
+        std::this_thread::yield();
+    }
+    gate_.let_go();
+
+    const EachOutcome outcomes = answered.get_future().get();
+    stopping.join();
+    ASSERT_EQ(outcomes.size(), 600U);
+    EXPECT_TRUE(outcomes[255]);
+    EXPECT_EQ(outcomes[256].error().fault, SlotFault::Overloaded);
+    EXPECT_EQ(outcomes[599].error().fault, SlotFault::Overloaded);
 }
 
 TEST_F(SlotServiceTest, DropsACommandWhosePatienceIsOverBeforeItRuns) {
@@ -207,7 +284,7 @@ TEST_F(SlotServiceTest, DropsACommandWhosePatienceIsOverBeforeItRuns) {
 TEST_F(SlotServiceTest, HasNoDeadlineForWhoWaitsForRoom) {
     start({.patience = -1ms});
 
-    const auto outcome = std::get<SlotOutcome>(run(assign("x", "a", SlotAsk{kNoon}), WhenFull::WaitForRoom));
+    const auto outcome = run(assign("x", "a", SlotAsk{kNoon}), WhenFull::WaitForRoom);
 
     EXPECT_TRUE(outcome);
 }
@@ -215,32 +292,37 @@ TEST_F(SlotServiceTest, HasNoDeadlineForWhoWaitsForRoom) {
 TEST_F(SlotServiceTest, RunsQueriesBesideCommands) {
     start();
     hold(0);
-    std::promise<bool> failed;
-    SlotStore* seen = nullptr;
+    scripted_.look = [](const EventId& id) -> Result<SlotStory, SlotError> {
+        return SlotStory{ScriptedStore::granted(id.text()).slot, config("a"), {}};
+    };
 
-    service_->ask([&](SlotStore& store) { seen = &store; },
-                  [&](const std::optional<SlotError>& error) { failed.set_value(error.has_value()); });
+    const auto story = find("x");
 
-    EXPECT_FALSE(failed.get_future().get());
-    EXPECT_EQ(seen, &scripted_);
+    ASSERT_TRUE(story);
+    EXPECT_EQ(story->slot.event_id, event("x"));
     gate_.let_go();
 }
 
 TEST_F(SlotServiceTest, RefusesAQueryWhenTooManyWait) {
+    std::atomic<std::size_t> ran = 0;
+    scripted_.look = [&](const EventId& id) -> Result<SlotStory, SlotError> {
+        ++ran;
+        if (id == event("held")) {
+            gate_.pass();
+        }
+        return SlotStory{ScriptedStore::granted(id.text()).slot, config("a"), {}};
+    };
     start({.queries_max = 1});
     std::promise<void> answered;
-    service_->ask([this](SlotStore&) { gate_.pass(); }, [](const std::optional<SlotError>&) {});
+    service_->find(event("held"), [](const Result<SlotStory, SlotError>&) {});
     gate_.await_arrival();
-    service_->ask([](SlotStore&) {}, [&](const std::optional<SlotError>&) { answered.set_value(); });
-    bool ran = false;
-    std::optional<SlotError> refused;
+    service_->find(event("waits"), [&](const Result<SlotStory, SlotError>&) { answered.set_value(); });
 
-    service_->ask([&](SlotStore&) { ran = true; },
-                  [&](const std::optional<SlotError>& error) { refused = error; });
+    const auto refused = find("late");
 
-    ASSERT_TRUE(refused);
-    EXPECT_EQ(refused->fault, SlotFault::Overloaded);
-    EXPECT_FALSE(ran);
+    ASSERT_FALSE(refused);
+    EXPECT_EQ(refused.error().fault, SlotFault::Overloaded);
+    EXPECT_EQ(ran, 1U);
     gate_.let_go();
     answered.get_future().get();
 }
@@ -254,9 +336,9 @@ TEST_F(SlotServiceTest, FinishesWhatItAcceptedAndRefusesTheRestWhenStopped) {
 
     EXPECT_EQ(done_, 10U);
     EXPECT_EQ(assign_one("late").error().fault, SlotFault::Overloaded);
-    std::optional<SlotError> refused;
-    service_->ask([](SlotStore&) {}, [&](const std::optional<SlotError>& error) { refused = error; });
-    EXPECT_TRUE(refused);
+    const auto refused = find("late");
+    ASSERT_FALSE(refused);
+    EXPECT_EQ(refused.error().fault, SlotFault::Overloaded);
 }
 
 TEST_F(SlotServiceTest, CountsContention) {
@@ -301,8 +383,8 @@ TEST_F(SlotServiceTest, MeasuresEveryEventOfAnAllOrNothingCommand) {
     ASSERT_TRUE(store->put_config(looking_ahead(0, draft("a", 2, 4s))));
     start_on(*store);
 
-    run(AssignAll{{assign("x", "a", SlotAsk{kNoon}), assign("x", "a", SlotAsk{kNoon})}});
-    run(AssignAll{{assign("y", "a", SlotAsk{kNoon}), assign("z", "a", SlotAsk{kNoon})}});
+    EXPECT_TRUE(run(AssignAll{{assign("x", "a", SlotAsk{kNoon}), assign("x", "a", SlotAsk{kNoon})}}));
+    EXPECT_FALSE(run(AssignAll{{assign("y", "a", SlotAsk{kNoon}), assign("z", "a", SlotAsk{kNoon})}}));
 
     EXPECT_EQ(metrics_.assigned_count, 1U);
     EXPECT_EQ(metrics_.repeated_count, 1U);
@@ -342,7 +424,7 @@ TEST_F(SlotServiceTest, ListsAtMostAHundredAssignmentsASecond) {
     const auto began = std::chrono::steady_clock::now();
     start();
     for (std::size_t i = 0; i < 5000; ++i) {
-        service_->execute(assign(event(i), "a", SlotAsk{kNoon}), [](const SlotReply&) {});
+        service_->assign(assign(event(i), "a", SlotAsk{kNoon}), [](const SlotOutcome&) {});
     }
     service_->stop();
 
@@ -361,7 +443,7 @@ TEST_F(SlotServiceTest, ListsAtMostAHundredFailuresASecond) {
         return SlotOutcome{Unexpected{SlotError{SlotFault::Exhausted, "Full.", 3}}};
     };
     for (std::size_t i = 0; i < 5000; ++i) {
-        service_->execute(assign(event(i), "a", SlotAsk{kNoon}), [](const SlotReply&) {});
+        service_->assign(assign(event(i), "a", SlotAsk{kNoon}), [](const SlotOutcome&) {});
     }
     service_->stop();
 
@@ -377,7 +459,7 @@ TEST_F(SlotServiceTest, ListsEveryAssignmentAtLevelDebug) {
     log_.show_from(LogLevel::Debug);
     start();
     for (std::size_t i = 0; i < 500; ++i) {
-        service_->execute(assign(event(i), "a", SlotAsk{kNoon}), [](const SlotReply&) {});
+        service_->assign(assign(event(i), "a", SlotAsk{kNoon}), [](const SlotOutcome&) {});
     }
     service_->stop();
 
@@ -409,12 +491,12 @@ TEST_F(SlotServiceTest, ABlockedCancelKeepsNoAssignmentWaiting) {
     };
     start({.workers = 2});
     for (int i = 0; i < 2; ++i) {
-        service_->execute(assign("held", "a", SlotAsk{kNoon}), [](const SlotReply&) {});
+        service_->assign(assign("held", "a", SlotAsk{kNoon}), [](const SlotOutcome&) {});
         gate_.await_arrival();
     }
     std::promise<void> assigned;
-    service_->execute(CancelSlot{event("x")}, [](const SlotReply&) {});
-    service_->execute(assign("y", "a", SlotAsk{kNoon}), [&](const SlotReply&) { assigned.set_value(); });
+    service_->cancel(event("x"), [](const SlotOutcome&) {});
+    service_->assign(assign("y", "a", SlotAsk{kNoon}), [&](const SlotOutcome&) { assigned.set_value(); });
 
     gate_.let_go();
 

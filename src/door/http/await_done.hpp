@@ -8,14 +8,14 @@
 #include <boost/asio/post.hpp>
 #include <boost/asio/use_awaitable.hpp>
 
-#include "app/limits/limit_service.hpp"
-
 namespace sluice::http {
 
-// Waits for what a use case of limits completes with: `start(done)` begins it. The io thread goes on with
-// other connections meanwhile. What is awaited must have a name: see await_service.hpp.
+// Waits for what a use case completes with: `start(done)` begins it, and `done` takes a T. The io thread goes
+// on with other connections meanwhile.
+// GCC 12 destroys some temporaries of a co_await expression twice (lambdas with captures, aggregates). So
+// `start` must have a name.
 template <class T, class Start>
-boost::asio::awaitable<std::optional<T>> await_limits(Start& start) {
+boost::asio::awaitable<std::optional<T>> await_done(Start& start) {
     namespace asio = boost::asio;
     return asio::async_initiate<const asio::use_awaitable_t<>, void(std::optional<T>)>(
         [](auto handler, Start* begin) {
