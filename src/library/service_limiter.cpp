@@ -64,6 +64,7 @@ public:
                    MissingPlan missing)
         : plans_{plans->current()},
           missing_{missing},
+          has_threads_{options.calls == StoreCalls::Blocking},
           policy_{options.policy},
           engine_{std::make_unique<Engine>(std::move(plans), std::move(store), options)} {}
 
@@ -87,9 +88,8 @@ public:
     RateLimitResult unanswered(PlanNames names, std::int64_t tokens) override {
         return decide(names, [&](PlanNames known) {
             const LimitQuestion question{kNoKey, known, tokens};
-            const LimitReply reply =
-                is_left() ? ask_orphan(question) : service().answer_without_store(question);
-            return reply ? result_of(*reply) : invalid_result();
+            return result_or_invalid(is_left() ? ask_orphan(question)
+                                               : service().answer_without_store(question));
         });
     }
 
@@ -155,6 +155,10 @@ public:
     }
 
 private:
+    static RateLimitResult result_or_invalid(const LimitReply& reply) {
+        return reply ? result_of(*reply) : invalid_result();
+    }
+
     // The service takes no plan for all of them, which a program seldom means.
     static RateLimitError no_plan() { return {RateLimitErrorKind::Invalid, "At least one plan is needed."}; }
 
@@ -163,7 +167,7 @@ private:
     }
 
     // A limiter in memory has neither threads nor connections: the child has its own copy of all.
-    [[nodiscard]] bool is_left() const { return !engine_->service.is_direct() && home_.is_left(); }
+    [[nodiscard]] bool is_left() const { return has_threads_ && home_.is_left(); }
     [[nodiscard]] LimitService& service() { return engine_->service; }
 
     // Decides by the plans that are known, if that is enough.
@@ -182,12 +186,14 @@ private:
 
     // REQUIRES: the plans are known.
     RateLimitResult ask(const LimitQuestion& question) {
-        const LimitReply reply =
-            service().is_direct() ? service().check_now(question)
-            : is_left()
-                ? ask_orphan(question)
-                : awaited<LimitAnswer>([&](auto done) { service().check(question, std::move(done)); });
-        return reply ? result_of(*reply) : invalid_result();
+        if (is_left()) {
+            return result_or_invalid(ask_orphan(question));
+        }
+        if (const auto reply = service().check_at_once(question)) {
+            return result_or_invalid(*reply);
+        }
+        return result_or_invalid(
+            awaited<LimitAnswer>([&](auto done) { service().check(question, std::move(done)); }));
     }
 
     LimitReply ask_orphan(const LimitQuestion& question) {
@@ -213,6 +219,7 @@ private:
     const HomeProcess home_{};
     const std::shared_ptr<const PlanSet> plans_;  // Here they never change.
     const MissingPlan missing_;
+    const bool has_threads_;
     const FailPolicyOptions policy_;
     std::unique_ptr<Engine> engine_;
     std::atomic<Orphan*> orphan_ = nullptr;  // Owned. Acquire and release: who finds it sees it whole.

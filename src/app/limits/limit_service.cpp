@@ -1,7 +1,6 @@
 #include "app/limits/limit_service.hpp"
 
 #include <algorithm>
-#include <cassert>
 
 #include "app/limits/errand.hpp"
 
@@ -140,8 +139,10 @@ LimitReply LimitService::check_direct(const LimitQuestion& question, const Plans
     return settle(checks, take_direct({&check, 1}, false), plans);
 }
 
-LimitReply LimitService::check_now(const LimitQuestion& question) {
-    assert(is_direct());
+std::optional<LimitReply> LimitService::check_at_once(const LimitQuestion& question) {
+    if (!is_direct()) {
+        return std::nullopt;
+    }
     return check_direct(question, world_.plans.current());
 }
 

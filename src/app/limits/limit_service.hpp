@@ -77,12 +77,12 @@ public:
     LimitService(const LimitService&) = delete;
     LimitService& operator=(const LimitService&) = delete;
 
-    [[nodiscard]] bool is_direct() const { return options_.calls == StoreCalls::Direct; }
     [[nodiscard]] PlanBook& plans() const { return world_.plans; }
     [[nodiscard]] const LimitServers& servers() const { return world_.servers; }
 
-    // REQUIRES: is_direct().
-    LimitReply check_now(const LimitQuestion& question);
+    // The answer, if it can be had within the call, which is much cheaper than a completion. Nothing: it must
+    // be waited for, and nothing was charged; check() brings it.
+    std::optional<LimitReply> check_at_once(const LimitQuestion& question);
 
     // Each by itself, in this order. REQUIRES: at most kChecksMax.
     void check_each(std::span<const LimitQuestion> questions, EachDone done);
@@ -121,6 +121,7 @@ private:
     using Query = UniqueFunction<void(LimitStore&)>;
     using Chosen = std::vector<std::shared_ptr<const BookedPlan>>;
 
+    [[nodiscard]] bool is_direct() const { return options_.calls == StoreCalls::Direct; }
     LimitReply check_direct(const LimitQuestion& question, const PlansInForce& plans);
     CheckOutcome take_direct(std::span<const Check> checks, bool together);
     // For blocking stores: what this node knows of the check already.

@@ -32,13 +32,6 @@ Result<CheckWords, Problem> read_words(const JsonBody& body) {
     return body.object() == nullptr ? Unexpected{body.problem()} : read_check(*body.object());
 }
 
-// The memory store answers at once: nothing is awaited and nothing copied.
-Response check_at_once(const ServerWorld& world, const Request& request) {
-    const JsonBody body{request.body};
-    const auto words = read_words(body);
-    return words ? answer_check(world.limits.check_now(words->question()), *words) : answer(words.error());
-}
-
 boost::asio::awaitable<std::optional<LimitReply>> await_check(const ServerWorld& world,
                                                               const CheckWords& words) {
     auto start = [&](LimitService::Done<LimitAnswer> done) {
@@ -157,13 +150,13 @@ Result<CheckWords, Problem> read_authorization(const Target& target, const Heade
 }  // namespace
 
 Answer check_limits(const ServerWorld& world, const Request& request) {
-    if (world.limits.is_direct()) {
-        co_return check_at_once(world, request);
-    }
     const JsonBody body{request.body};
     const auto words = read_words(body);
     if (!words) {
         co_return answer(words.error());
+    }
+    if (const auto known = world.limits.check_at_once(words->question())) {
+        co_return answer_check(*known, *words);
     }
     const auto reply = co_await await_check(world, *words);
     co_return answer_check(*reply, *words);
@@ -233,8 +226,8 @@ Answer authorize(const ServerWorld& world, const Request& request) {
         co_return answer(words.error());
     }
     Response response;
-    if (world.limits.is_direct()) {
-        response = answer_check(world.limits.check_now(words->question()), *words);
+    if (const auto known = world.limits.check_at_once(words->question())) {
+        response = answer_check(*known, *words);
     } else {
         const auto reply = co_await await_check(world, *words);
         response = answer_check(*reply, *words);
