@@ -4,7 +4,6 @@
 // otherwise.
 #include <string>
 #include <type_traits>
-#include <typeinfo>
 #include <variant>
 
 namespace sluice::wrong_side {
@@ -12,7 +11,7 @@ namespace sluice::wrong_side {
 // What was asked of a Result, and what it holds instead.
 struct Mistake {
     const char* asked;
-    const std::type_info& held;
+    const char* held;  // A function's name in which its type is behind "Held = ": there may be no typeid.
     std::string text;  // Of what is held, if it has any.
 };
 
@@ -43,7 +42,7 @@ std::string text_of(const Held& held) {
 template <class Held>
 bool report(const char* asked, const Held& held) {
     if (found != nullptr) {
-        found({asked, typeid(Held), text_of(held)});
+        found({asked, __PRETTY_FUNCTION__, text_of(held)});
     }
     return false;
 }

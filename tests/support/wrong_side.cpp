@@ -4,7 +4,6 @@
 #include <memory>
 #include <string_view>
 
-#include <cxxabi.h>
 #include <dlfcn.h>
 #include <execinfo.h>
 #include <gtest/gtest.h>
@@ -64,11 +63,14 @@ Place who_asked() {
     return {};
 }
 
-std::string name_of(const std::type_info& type) {
-    int status = 0;
-    const std::unique_ptr<char, void (*)(void*)> name{
-        abi::__cxa_demangle(type.name(), nullptr, nullptr, &status), std::free};
-    return status == 0 ? name.get() : type.name();
+// "sluice::Failure" of "bool report(...) [with Held = sluice::Failure]".
+std::string type_in(std::string_view function) {
+    constexpr std::string_view kBefore = "Held = ";
+    const std::size_t begin = function.find(kBefore);
+    return begin == std::string_view::npos
+               ? std::string{function}
+               : std::string{
+                     function.substr(begin + kBefore.size(), function.rfind(']') - begin - kBefore.size())};
 }
 
 }  // namespace
@@ -78,7 +80,7 @@ namespace wrong_side {
 void found(const Mistake& mistake) {
     const Place place = who_asked();
     const std::string text = std::string{"A Result was asked for "} + mistake.asked + ", and holds a " +
-                             name_of(mistake.held) + (mistake.text.empty() ? "" : ": " + mistake.text);
+                             type_in(mistake.held) + (mistake.text.empty() ? "" : ": " + mistake.text);
     // Reported here, because code under test may catch what is thrown, and a thread of its own cannot throw.
     ADD_FAILURE_AT(place.file.c_str(), place.line) << text;
     throw testing::AssertionException{testing::TestPartResult{testing::TestPartResult::kFatalFailure,

@@ -102,7 +102,7 @@ TEST(WrongSideOfAResult, FailsATestWithWhatItHoldsAndTheLineThatAsked) {
     const Result<void, std::string> done;
     const std::string here = "result_test.cpp:";
     const std::string is_refused =
-        ": Failed\nA Result was asked for the value, and holds a sluice::(anonymous namespace)::Refusal: "
+        ": Failed\nA Result was asked for the value, and holds a sluice::{anonymous}::Refusal: "
         "the disk is full";
 
     EXPECT_EQ(mistake([&] { static_cast<void>(refused.value()); }),
