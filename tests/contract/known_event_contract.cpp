@@ -83,6 +83,9 @@ TEST_P(SlotStoreContract, TakesWhatCannotBeReadForAnotherBodyInStrictMode) {
     take("gone", "a", SlotAsk{kNoon});
     must(run(CancelSlot{event("gone")}));
 
+    AssignSlot same = assign("x", "a", SlotAsk{kNoon});  // What stands there by chance says nothing.
+    same.is_readable = false;
+    EXPECT_EQ(fault_of(same), SlotFault::DifferentBody);
     EXPECT_EQ(fault_of(unreadable("x")), SlotFault::DifferentBody);
     EXPECT_EQ(fault_of(assign("x", "nowhere", SlotAsk{kNoon})), SlotFault::DifferentBody);
     EXPECT_EQ(fault_of(assign("x", "a", SlotAsk{kNoon, 1000})), SlotFault::DifferentBody);

@@ -105,19 +105,27 @@ LimitReply LimitService::settle(Checks checks, const CheckOutcome& outcome, cons
         return failure ? fall_back(checks, *failure, plans)
                        : LimitReply{Unexpected{refusal_of(outcome.error(), culprit(checks))}};
     }
+    return answer_of(checks, *outcome, plans);
+}
+
+LimitReply LimitService::answer_of(Checks checks, const Verdict& verdict, const PlansInForce& plans) {
     std::size_t speaker = 0;
-    std::size_t plan = outcome->plan;
+    std::size_t plan = verdict.plan;
     while (plan >= checks[speaker].count) {
         plan -= checks[speaker].count;
         ++speaker;
     }
     const BookedPlan& spoke = *checks[speaker].booked[plan];
-    if (outcome->limit != spoke.plan.limit() && !is_direct()) {
-        policy_.saw_limit(checks[speaker].key, spoke.plan, outcome->limit);
+    if (verdict.limit != spoke.plan.limit() && !is_direct()) {
+        policy_.saw_limit(checks[speaker].key, spoke.plan, verdict.limit);
     }
-    return counted(checks, LimitAnswer{outcome->allowed, reason_of(*outcome), speaker, &spoke, outcome->limit,
-                                       outcome->remaining, outcome->retry_after, outcome->reset_after,
-                                       outcome->lease, plans});
+    LimitReply reply{LimitAnswer{verdict.allowed, reason_of(verdict), speaker, &spoke, verdict.limit,
+                                 verdict.remaining, verdict.retry_after, verdict.reset_after, verdict.lease,
+                                 plans}};
+    if (checks.front().cost > 0) {
+        world_.metrics.decided(*reply);
+    }
+    return reply;
 }
 
 CheckOutcome LimitService::take_direct(std::span<const Check> checks, bool together) {

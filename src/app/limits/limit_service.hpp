@@ -128,6 +128,7 @@ private:
     std::optional<LimitReply> answer_here(const ResolvedCheck& check, const PlansInForce& plans);
     // What the store's word, or its silence, comes to for checks that were decided as one.
     LimitReply settle(Checks checks, const CheckOutcome& outcome, const PlansInForce& plans);
+    LimitReply answer_of(Checks checks, const Verdict& verdict, const PlansInForce& plans);
     LimitReply fall_back(Checks checks, StoreFailure failure, const PlansInForce& plans);
     LimitReply counted(Checks checks, LimitReply reply);
 
