@@ -51,22 +51,28 @@ create or replace function sluice.place_in_cells(a_cells smallint[], a_window bi
 language plpgsql volatile as $$
 declare
     cell_ct constant integer := cardinality(a_cells);
+    first_cell constant integer := sluice.cell_of(greatest(a_requested - a_window, 0), a_size, cell_ct);
+    last_cell constant integer := sluice.cell_of(least(a_latest - a_window, a_size - 1), a_size, cell_ct);
     taken integer[];
 begin
-    with free as (
-        select number, lead(number, a_weight - 1) over (order by number) as last_number,
-               (row_number() over (order by number) - 1) % a_weight = 0 as is_step
-        from (select subscript - 1 as number from generate_subscripts(a_cells, 1) as subscript
-              where a_cells[subscript] is null) as one
-        where number >= sluice.cell_of(greatest(a_requested - a_window, 0), a_size, cell_ct)
-    ), first as (
-        select number, last_number from free
-        where last_number is not null and is_step
-          and number <= sluice.cell_of(least(a_latest - a_window, a_size - 1), a_size, cell_ct)
-        order by last_number - number, random() limit 1
-    )
-    select array_agg(free.number order by free.number) into taken
-    from free, first where free.number between first.number and first.last_number;
+    -- Cells are not read by their subscripts: to find one, the server walks over all before it where some are null.
+    if a_weight = 1 then
+        select array[place - 1] into taken from unnest(a_cells) with ordinality as cell (owner, place)
+        where owner is null and place - 1 between first_cell and last_cell order by random() limit 1;
+    else
+        with free as (
+            select number, lead(number, a_weight - 1) over (order by number) as last_number,
+                   (row_number() over (order by number) - 1) % a_weight = 0 as is_step
+            from (select place::integer - 1 as number from unnest(a_cells) with ordinality as cell (owner, place)
+                  where owner is null and place - 1 >= first_cell) as one
+        ), first as (
+            select number, last_number from free
+            where last_number is not null and is_step and number <= last_cell
+            order by last_number - number, random() limit 1
+        )
+        select array_agg(free.number order by free.number) into taken
+        from free, first where free.number between first.number and first.last_number;
+    end if;
     if taken is null then
         return;
     end if;
