@@ -167,8 +167,8 @@ TEST_P(LimitStoreContract, ShowsHowAKeyStandsAndChargesNothing) {
     const auto standings = store().inspect("a", plans);
 
     ASSERT_TRUE(standings);
-    EXPECT_THAT(*standings,
-                testing::ElementsAre(Standing{false, 10, 0, 1s, 10s}, Standing{true, 3, 3, 0us, 0us}));
+    EXPECT_THAT(*standings, testing::ElementsAre(Inspection{{false, 10, 0, 1s, 10s}, std::nullopt},
+                                                 Inspection{{true, 3, 3, 0us, 0us}, std::nullopt}));
 }
 
 TEST_P(LimitStoreContract, GivesEachHolderALeaseToRelease) {
@@ -293,6 +293,18 @@ TEST_P(LimitStoreContract, AnOverrideEndsByTheStoresClock) {
     EXPECT_EQ(left("a", kGold), 10);
     EXPECT_TRUE(store().put_override("a", kGold, {bucket(100, 1, 1h), Wait::max()}));
     EXPECT_EQ(left("a", kGold), 100);
+}
+
+TEST_P(LimitStoreContract, ShowsWhenAnOverrideEnds) {
+    ASSERT_TRUE(store().put_override("a", kGold, {bucket(100, 1, 1h), Wait{10s}}));
+    const std::array plans{&kStrict, &kGold};
+    const auto ends = [&] { return store().inspect("a", plans).value(); };
+
+    EXPECT_EQ(ends().front().override_until, std::nullopt);
+    EXPECT_EQ(ends().back().override_until, kMidnight + 10s);
+    EXPECT_EQ(ends().back().limit, 100);
+    at(kMidnight + 10s);
+    EXPECT_EQ(ends().back().override_until, std::nullopt);
 }
 
 TEST_P(LimitStoreContract, AWaitEndsWithTheOverrideThatWouldDenyForLonger) {

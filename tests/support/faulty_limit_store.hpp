@@ -49,10 +49,10 @@ public:
         const auto fault = arrive();
         return fault ? Result<void, LimitFault>{Unexpected{*fault}} : real_.reset(key, plans);
     }
-    Result<std::vector<Standing>, LimitFault> inspect(std::string_view key,
-                                                      std::span<const Plan* const> plans) override {
+    Result<std::vector<Inspection>, LimitFault> inspect(std::string_view key,
+                                                        std::span<const Plan* const> plans) override {
         const auto fault = arrive();
-        return fault ? Result<std::vector<Standing>, LimitFault>{Unexpected{*fault}}
+        return fault ? Result<std::vector<Inspection>, LimitFault>{Unexpected{*fault}}
                      : real_.inspect(key, plans);
     }
     Result<Moment, LimitFault> put_override(std::string_view key, const Plan& plan,

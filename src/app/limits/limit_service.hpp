@@ -54,7 +54,7 @@ struct OverrideQuestion {
 
 struct KeyStanding {
     std::shared_ptr<const BookedPlan> plan;
-    Standing standing;
+    Inspection standing;
 };
 
 // The use cases of limits, for every door. Whatever is wrong with a question is found before anything is

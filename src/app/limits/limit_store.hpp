@@ -1,6 +1,7 @@
 #pragma once
 
 #include <algorithm>
+#include <optional>
 #include <span>
 #include <string_view>
 #include <vector>
@@ -52,6 +53,13 @@ struct LimitOverride {
     OverrideEnd end;
 };
 
+// How a key stands with a plan, and when its override of that plan ends, if it has one.
+struct Inspection : Standing {
+    std::optional<Moment> override_until;
+
+    bool operator==(const Inspection&) const = default;
+};
+
 // Keeps the state of keys under plans, and decides. The store's own clock counts, so that callers whose
 // clocks differ get the same decisions. It promises, whatever runs at the same time: each check is decided as
 // by decide_chain, all of its plans are charged or none; the state of a key is never dropped while it could
@@ -91,8 +99,8 @@ public:
     virtual Result<void, LimitFault> reset(std::string_view key, std::span<const Plan* const> plans) = 0;
 
     // How the key stands with each of the plans, as a peek sees it. Charges nothing.
-    virtual Result<std::vector<Standing>, LimitFault> inspect(std::string_view key,
-                                                              std::span<const Plan* const> plans) = 0;
+    virtual Result<std::vector<Inspection>, LimitFault> inspect(std::string_view key,
+                                                                std::span<const Plan* const> plans) = 0;
 
     // Replaces an earlier override; one that has expired already removes it. Says when it ends, by the
     // store's clock. Full: there are too many.

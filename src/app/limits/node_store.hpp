@@ -47,8 +47,8 @@ public:
     Result<void, LimitFault> refund(const Check& check) override;
     Result<bool, LimitFault> release(std::string_view key, const Plan& plan, LeaseId lease) override;
     Result<void, LimitFault> reset(std::string_view key, std::span<const Plan* const> plans) override;
-    Result<std::vector<Standing>, LimitFault> inspect(std::string_view key,
-                                                      std::span<const Plan* const> plans) override {
+    Result<std::vector<Inspection>, LimitFault> inspect(std::string_view key,
+                                                        std::span<const Plan* const> plans) override {
         return store_.inspect(key, plans);
     }
     Result<Moment, LimitFault> put_override(std::string_view key, const Plan& plan,

@@ -1,3 +1,4 @@
+#include "base/iso8601.hpp"
 #include "door/http/limit_json.hpp"
 
 namespace sluice::http {
@@ -141,6 +142,10 @@ std::string standings_json(std::string_view key, const std::vector<KeyStanding>&
         append_number(json, R"(,"retryAfterMs":)", milliseconds_up(standing.retry_after));
         append_number(json, R"(,"resetAfterMs":)", milliseconds_up(standing.reset_after));
         append_number(json, R"(,"planLimit":)", booked->plan.limit());
+        if (standing.override_until) {
+            append_field(json, "overrideUntil",
+                         format_instant(std::chrono::floor<Duration>(*standing.override_until)));
+        }
         json += '}';
     }
     return json + "]}";

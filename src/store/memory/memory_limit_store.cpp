@@ -57,8 +57,8 @@ public:
         return guarded([&] { return forget(key, plans); });
     }
 
-    Result<std::vector<Standing>, LimitFault> inspect(std::string_view key,
-                                                      std::span<const Plan* const> plans) override {
+    Result<std::vector<Inspection>, LimitFault> inspect(std::string_view key,
+                                                        std::span<const Plan* const> plans) override {
         return guarded([&] { return standings_of(key, plans); });
     }
 
@@ -277,19 +277,20 @@ private:
         return {};
     }
 
-    Result<std::vector<Standing>, LimitFault> standings_of(std::string_view key,
-                                                           std::span<const Plan* const> plans) {
+    Result<std::vector<Inspection>, LimitFault> standings_of(std::string_view key,
+                                                             std::span<const Plan* const> plans) {
         Links links;
         if (const auto fault = add_links({key, plans, 0}, links)) {
             return Unexpected{*fault};
         }
         const Moment now = read_clock();
-        std::vector<Standing> standings;
+        std::vector<Inspection> standings;
         standings.reserve(links.count);
         const LinkLocks locks{links};
         find_links(links, now);
         for (const Link& link : links) {
-            standings.push_back(link.look(now));
+            standings.push_back(
+                {link.look(now), link.is_overridden() ? std::optional{link.until} : std::nullopt});
         }
         return standings;
     }

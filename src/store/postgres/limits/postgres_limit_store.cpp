@@ -27,8 +27,14 @@ constexpr Statement kRefund{"refund_limits", "select sluice.refund_limits($1, $2
 constexpr Statement kRelease{"release_limit", "select sluice.release_limit($1, $2, $3, $4, $5)"};
 constexpr Statement kReset{"reset_limits", "select sluice.reset_limits($1, $2)"};
 constexpr Statement kInspect{"inspect_limits",
-                             "select allowed, limit_ct, remaining, retry_after, reset_after"
-                             " from sluice.inspect_limits($1, $2, $3, $4, $5, $6)"};
+                             "select seen.allowed, seen.limit_ct, seen.remaining, seen.retry_after,"
+                             " seen.reset_after, case when held.override_until > sluice.limit_clock()"
+                             " then held.override_until end"
+                             " from sluice.inspect_limits($1, $2, $3, $4, $5, $6) with ordinality"
+                             " as seen (allowed, limit_ct, remaining, retry_after, reset_after, place)"
+                             " left join sluice.limit_state as held"
+                             " on held.limit_key = $1 and held.plan_nm = ($2::text[])[seen.place]"
+                             " order by seen.place"};
 constexpr Statement kProbe{"probe_limits", "select 1"};
 constexpr Statement kOverride{"override_limit", "select sluice.override_limit($1, $2, $3, $4, $5, $6)"};
 constexpr Statement kShelve{"shelve_plan",
@@ -74,7 +80,7 @@ std::string server_in(const ConnectSettings& settings) {
     return "PostgreSQL at " + (*words)["host"] + (port.empty() ? "" : ":" + port);
 }
 
-std::optional<Standing> read_standing(const Rows& rows, std::size_t row) {
+std::optional<Inspection> read_standing(const Rows& rows, std::size_t row) {
     const auto allowed = rows.boolean(row, 0);
     const auto limit = rows.number(row, 1);
     const auto remaining = rows.number(row, 2);
@@ -83,7 +89,9 @@ std::optional<Standing> read_standing(const Rows& rows, std::size_t row) {
     if (!allowed || !limit || !remaining || !retry_after || !reset_after) {
         return std::nullopt;
     }
-    return Standing{*allowed, *limit, *remaining, Wait{*retry_after}, Wait{*reset_after}};
+    const auto ends = rows.number(row, 5);
+    return Inspection{{*allowed, *limit, *remaining, Wait{*retry_after}, Wait{*reset_after}},
+                      ends ? std::optional{moment_of(*ends)} : std::nullopt};
 }
 
 class Store final : public PostgresLimitStore {
@@ -174,8 +182,8 @@ public:
         return done(call(kReset, Parameters{}.add(key_text(key)).add(PlanArrays{plans}.names)));
     }
 
-    Result<std::vector<Standing>, LimitFault> inspect(std::string_view key,
-                                                      std::span<const Plan* const> plans) override {
+    Result<std::vector<Inspection>, LimitFault> inspect(std::string_view key,
+                                                        std::span<const Plan* const> plans) override {
         if (const auto fault = fault_of({key, plans, 0})) {
             return Unexpected{*fault};
         }
@@ -190,7 +198,7 @@ public:
         if (!rows) {
             return Unexpected{rows.error()};
         }
-        std::vector<Standing> standings;
+        std::vector<Inspection> standings;
         for (std::size_t i = 0; i < rows->size(); ++i) {
             const auto standing = read_standing(*rows, i);
             if (!standing) {

@@ -95,22 +95,23 @@ public:
         return done("reset", {key, plans, 0});
     }
 
-    Result<std::vector<Standing>, LimitFault> inspect(std::string_view key,
-                                                      std::span<const Plan* const> plans) override {
-        return guarded([&]() -> Result<std::vector<Standing>, LimitFault> {
+    Result<std::vector<Inspection>, LimitFault> inspect(std::string_view key,
+                                                        std::span<const Plan* const> plans) override {
+        return guarded([&]() -> Result<std::vector<Inspection>, LimitFault> {
             Links links;
             if (const auto fault = add_links({key, plans, 0}, links)) {
                 return Unexpected{*fault};
             }
             const auto reply = answer_to("inspect", links);
-            if (const auto fault = fault_in(reply, 1 + 5 * links.size())) {
+            if (const auto fault = fault_in(reply, 1 + 6 * links.size())) {
                 return Unexpected{*fault};
             }
-            std::vector<Standing> standings;
-            for (std::size_t i = 1; i < reply->size(); i += 5) {
-                standings.push_back({reply->at(i).integer() == 1, reply->at(i + 1).integer(),
-                                     reply->at(i + 2).integer(), Wait{reply->at(i + 3).integer()},
-                                     Wait{reply->at(i + 4).integer()}});
+            std::vector<Inspection> standings;
+            for (std::size_t i = 1; i < reply->size(); i += 6) {
+                const auto number = [&](std::size_t place) { return reply->at(i + place).integer(); };
+                const auto until = number(5) > 0 ? std::optional{moment_of(number(5))} : std::nullopt;
+                standings.push_back(
+                    {{number(0) == 1, number(1), number(2), Wait{number(3)}, Wait{number(4)}}, until});
             }
             return standings;
         });

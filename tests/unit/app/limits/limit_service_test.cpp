@@ -454,8 +454,8 @@ public:
     Result<void, LimitFault> reset(std::string_view key, std::span<const Plan* const> plans) override {
         return real_.reset(key, plans);
     }
-    Result<std::vector<Standing>, LimitFault> inspect(std::string_view key,
-                                                      std::span<const Plan* const> plans) override {
+    Result<std::vector<Inspection>, LimitFault> inspect(std::string_view key,
+                                                        std::span<const Plan* const> plans) override {
         return real_.inspect(key, plans);
     }
     Result<Moment, LimitFault> put_override(std::string_view key, const Plan& plan,

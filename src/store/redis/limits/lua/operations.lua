@@ -99,7 +99,7 @@ function operations.inspect(links)
     local answer = {1}
     for _, link in ipairs(links) do
         local allowed, remaining, retry, reset = look_at(link)
-        for _, number in ipairs({allowed and 1 or 0, link.limit, remaining, retry, reset}) do
+        for _, number in ipairs({allowed and 1 or 0, link.limit, remaining, retry, reset, link.ends or 0}) do
             answer[#answer + 1] = number
         end
     end
