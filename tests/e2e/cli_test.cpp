@@ -258,6 +258,20 @@ TEST(Bench, CountsEverySlotItAskedForAndLeavesTheWindowsOfOthersAlone) {
               "{\"windows\":[{\"start\":\"2030-01-01T09:00:00.000Z\",\"count\":0,\"max\":50}]}\n");
 }
 
+TEST(Bench, TakesAConfigOfAnEarlierRunAgainWhereItsWindowsAreEmpty) {
+    const CliServer server{{"--store", "memory"}};
+    const auto bench_at = [&](const char* time, const char* cap) {
+        return server.run({"bench", "slots", "--count", "20", "--at", time, "--max-per-window", cap}).errors;
+    };
+
+    EXPECT_THAT(bench_at("2030-01-01T09:00:00Z", "10"), HasSubstr("made for this run"));
+    EXPECT_THAT(bench_at("2030-01-01T10:00:00Z", "10"), HasSubstr("left by an earlier run"));
+    EXPECT_THAT(bench_at("2030-01-01T09:00:00Z", "10"), HasSubstr("made for this run"));
+    EXPECT_THAT(bench_at("2030-01-01T11:00:00Z", "11"), HasSubstr("made for this run"));
+
+    EXPECT_THAT(call(server.port(), "GET", "/metrics").body, HasSubstr("\nsluice_slots_assigned_total 80\n"));
+}
+
 TEST(Bench, KeepsToItsRateAndReportsErrors) {
     const CliServer server{{"--store", "memory"}};
 
