@@ -3,19 +3,10 @@
 import itertools
 import json
 import re
+from datetime import datetime, timedelta, timezone
+from decimal import Decimal
 
 import schemathesis
-
-# Reasons that no schema can tell: they depend on the time of day, on a config, on several fields together.
-BEYOND_THE_SCHEMA = {
-    "time_out_of_range",
-    "weight_above_cap",
-    "range_too_large",
-    "invalid_duration",
-    "invalid_tokens",
-    "invalid_plan",
-    "different_body",
-}
 
 # Names are bounded in bytes, which a schema can only count in characters.
 NAMES = {
@@ -37,14 +28,36 @@ numbers = itertools.count()
 plain_id = re.compile(r"^[A-Za-z0-9-]{1,200}$")
 
 
+def make_unknown(event):
+    event_id = event.get("eventId") if isinstance(event, dict) else None
+    if isinstance(event_id, str) and plain_id.match(event_id):
+        event["eventId"] = f"{event_id}-{next(numbers)}"
+
+
+# What is well written but out of range is told first, and would hide what is wrong.
+def bring_into_range(event):
+    if not isinstance(event, dict):
+        return
+    if isinstance(event.get("requestedTime"), str) and is_far_time(event["requestedTime"]):
+        event["requestedTime"] = "2030-01-01T09:00:00Z"
+    if isinstance(event.get("maxDelay"), str) and is_wrong_duration(event["maxDelay"]):
+        event["maxDelay"] = "PT1H"
+
+
+def is_negative(case):
+    return case.meta is not None and case.meta.generation.mode.is_negative
+
+
 @schemathesis.hook
 def before_call(context, case, kwargs):
-    body = case.body
-    if case.operation.path in ("/api/v1/slots", "/api/v1/slots/quote") and isinstance(body, dict):
-        event_id = body.get("eventId")
-        negative = case.meta is not None and case.meta.generation.mode.is_negative
-        if negative and isinstance(event_id, str) and plain_id.match(event_id):
-            body["eventId"] = f"{event_id}-{next(numbers)}"
+    if not is_negative(case) or not isinstance(case.body, dict):
+        return
+    if case.operation.path in ("/api/v1/slots", "/api/v1/slots/quote"):
+        make_unknown(case.body)
+    elif case.operation.path == "/api/v1/slots/batch" and isinstance(case.body.get("events"), list):
+        for event in case.body["events"]:
+            make_unknown(event)
+            bring_into_range(event)
 
 
 def texts(value):
@@ -64,18 +77,79 @@ def has_longer_text(case, most):
     return any(len(text.encode("utf-8", "surrogatepass")) > most for text in texts(parts))
 
 
+duration = re.compile(r"^P(?:(\d+)D)?(?:T(?:(\d+)H)?(?:(\d+)M)?(?:(\d+(?:\.\d+)?)S)?)?$")
+
+
+def is_wrong_duration(text):
+    """A duration that is well written, but not positive, not in whole milliseconds, or above 31 days."""
+    found = duration.match(text)
+    if not found:
+        return False
+    days, hours, minutes, seconds = (Decimal(part or 0) for part in found.groups())
+    milliseconds = (((days * 24 + hours) * 60 + minutes) * 60 + seconds) * 1000
+    return milliseconds != int(milliseconds) or not 0 < milliseconds <= 31 * 24 * 3_600_000
+
+
+def is_far_time(text):
+    """A time that is well written, but before 1970 or more than ten years ahead (a day is spared at either end)."""
+    if not re.match(r"^\d{4}-\d\d-\d\d[Tt]", text):
+        return False
+    now = datetime.now(timezone.utc)
+    try:
+        time = datetime.fromisoformat(re.sub(r"(\.\d{6})\d+", r"\1", text.upper()))
+    except (ValueError, OverflowError):
+        return text.startswith("0000")  # A year that Python does not have.
+    return not datetime(1970, 1, 2, tzinfo=timezone.utc) <= time <= now + timedelta(days=3_651)
+
+
+def fields(value, name):
+    """All values of fields of this name, however deep."""
+    if isinstance(value, dict):
+        for key, member in value.items():
+            if key == name:
+                yield member
+            yield from fields(member, name)
+    elif isinstance(value, list):
+        for member in value:
+            yield from fields(member, name)
+
+
 def is_beyond_the_schema(case, code):
-    if code in BEYOND_THE_SCHEMA:
-        return True
+    """Whether this is a reason that no schema can tell: the time of day, a config, several fields together."""
+    body = case.body if isinstance(case.body, dict) else {}
+    said = list(texts([body, dict(case.query or {})]))
     if code in NAMES and has_longer_text(case, NAMES[code]):
         return True
+    if code == "time_out_of_range":
+        return any(is_far_time(text) for text in said)
+    if code == "invalid_duration":
+        return any(is_wrong_duration(text) for text in said) or {"windowSize", "windowSizeSecs"} <= set(body)
+    if code in ("weight_above_cap", "invalid_tokens"):
+        return any(number > 1 for name in ("weight", "tokens") for number in fields(body, name))
+    if code == "range_too_large":
+        return case.operation.path == "/api/v1/windows"
+    if code == "invalid_plan":
+        return case.operation.path.startswith(("/admin/plans/", "/admin/keys/"))  # Fields that do not go together.
     if code == "invalid_plans" and case.operation.path == "/api/v1/release":
         return True  # The plan gives no leases.
     if code == "invalid_spread":
         # How many cells a window has room for depends on its size.
-        return isinstance(case.body, dict) and case.body.get("spread") == "stratified"
+        return body.get("spread") == "stratified"
     # The key of an authorization stands in a header whose name is a parameter.
     return code == "invalid_key" and case.operation.path == "/api/v1/authz" and "key" not in (case.query or {})
+
+
+# What a member of a batch may be refused for although it is as the document wants it.
+OF_THE_STATE = {"cancelled", "config_not_found", "contended", "exhausted", "weight_above_cap"}
+
+
+@schemathesis.check
+def a_wrong_member_of_a_batch_is_refused(ctx, response, case):
+    """A batch whose body the document forbids has a member that is told so, if it is not refused as a whole."""
+    if is_negative(case) and case.operation.path.endswith("/batch") and response.status_code == 200:
+        results = json.loads(response.content)["results"]
+        codes = {result["error"]["code"] for result in results if "error" in result}
+        assert codes - OF_THE_STATE, f"nothing wrong was found: {response.text}"
 
 
 @schemathesis.check
