@@ -106,8 +106,10 @@ ExitCode assign_batch(const Invocation& invocation, std::ostream& out, std::ostr
         return fail(errors, ExitCode::Failed, problem_sentence(response->status, response->body));
     }
     const std::size_t failed = failures_in(response->body);
-    return failed == 0 ? ExitCode::Ok
-                       : fail(errors, ExitCode::Failed, std::to_string(failed) + " events got no slot.");
+    return failed == 0
+               ? ExitCode::Ok
+               : fail(errors, ExitCode::Failed,
+                      std::to_string(failed) + (failed == 1 ? " event" : " events") + " got no slot.");
 }
 
 }  // namespace sluice

@@ -172,6 +172,12 @@ std::string done_output(const Invocation& invocation) {
     return std::string{deed->sentence} + subject + ".\n";
 }
 
+// Why the plans file is not in force, where it is not.
+std::string file_error_line(std::string_view plans) {
+    const std::string error = json_field(plans, "fileError");
+    return error.empty() || error == "-" ? "" : "The plans file is refused: " + error + "\n";
+}
+
 std::string output_of(const Invocation& invocation, const net::HttpResponse& response) {
     // The answer to an override that ends now would only say: until 1970.
     if (response.status < 300 && (response.body.empty() || invocation.has("remove"))) {
@@ -183,6 +189,12 @@ std::string output_of(const Invocation& invocation, const net::HttpResponse& res
     if (invocation.command->path == "config list" && response.body == R"({"configs":[]})") {
         return "There is no config yet. Make one: sluice config set default --max-per-window 50 "
                "--window-size 1s\n";
+    }
+    if (invocation.command->path == "plan list" && json_field(response.body, "plans") == "-") {
+        return "There is no plan in force. Make one: sluice plan set gold --algorithm token_bucket "
+               "--capacity "
+               "100 --refill 10/s\n" +
+               file_error_line(response.body);
     }
     return human_output(response.body);
 }

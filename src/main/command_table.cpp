@@ -246,7 +246,7 @@ std::vector<CommandSpec> plan_commands() {
     return {
         {"plan list", "List the plans of limits in force", "sluice plan list", {}, with_admin({})},
         {"plan set",
-         "Make or replace a plan, until the server ends; --plans keeps plans in a file",
+         "Make or replace a plan; Redis or PostgreSQL keeps it, a server with limits in memory until it ends",
          "sluice plan set gold --algorithm token_bucket --capacity 100 --refill 10/s",
          {name},
          with_admin({{"algorithm", "NAME",
@@ -305,7 +305,7 @@ std::vector<CommandSpec> operator_commands() {
          with_many_servers(
              {{"config", "FILE", "Settings file to check"},
               {"data", "DIR", "Data folder to check; the settings' own when missing"},
-              {"recount", "", "Count every slot again; the server must be stopped", kFlag},
+              {"recount", "", "Count every slot again; a server on that data folder must be stopped", kFlag},
               {"accept-loss", "",
                "Give up what a damaged log of the data folder has lost, so a server starts on it again",
                kFlag}})},

@@ -29,6 +29,12 @@ std::string cell(const json::value& value) {
     if (const auto* text = value.if_string()) {
         return shown({text->data(), text->size()});
     }
+    const auto* object = value.if_object();
+    const auto* code = object == nullptr ? nullptr : object->if_contains("code");
+    const auto* detail = object == nullptr ? nullptr : object->if_contains("detail");
+    if (code != nullptr && detail != nullptr) {  // An error in a list of results.
+        return cell(*code) + ": " + cell(*detail);
+    }
     const auto* list = value.if_array();
     const bool nothing = value.is_null() || (list != nullptr && list->empty());
     return nothing ? "-" : shown(json::serialize(value));
@@ -130,7 +136,8 @@ std::string problem_sentence(unsigned status, std::string_view body) {
     if (!detail.empty() && detail != title) {
         sentence += (title.empty() ? "" : ": ") + detail;
     }
-    return sentence.ends_with('.') ? sentence : sentence + ".";
+    sentence += sentence.ends_with('.') || sentence.ends_with('?') ? "" : ".";
+    return sentence + (status == 401 ? " --token-file or SLUICE_TOKEN_FILE gives the server's own." : "");
 }
 
 }  // namespace sluice

@@ -244,11 +244,13 @@ public:
         int days = 0;
         const std::string& given = entry.value;
         const char* const end = given.data() + given.size();
-        const bool shaped = given.size() > 2 && given.front() == 'P' && given.back() == 'D';
-        const auto [read, error] = shaped ? std::from_chars(given.data() + 1, end - 1, days)
-                                          : std::from_chars_result{end, std::errc::invalid_argument};
+        const bool is_iso = given.starts_with('P') && given.ends_with('D');
+        const auto [read, error] = is_iso || given.ends_with('d')
+                                       ? std::from_chars(given.data() + (is_iso ? 1 : 0), end - 1, days)
+                                       : std::from_chars_result{end, std::errc::invalid_argument};
         if (error != std::errc{} || read != end - 1 || days < 1 || days > kDaysMost) {
-            fail("slots.retention", "'" + given + "' is not a number of days from P1D to P36500D.");
+            fail("slots.retention",
+                 "'" + given + "' is not a number of days like 90d or P90D, at most 36500.");
         }
         return std::chrono::days{days};
     }

@@ -41,6 +41,8 @@ TEST_F(FirstContact, SaysHowToMakeAConfigWhereThereIsNone) {
                 HasSubstr(how));
     EXPECT_THAT(empty.run({"config", "list"}).out, HasSubstr(how));
     EXPECT_EQ(empty.run({"config", "list", "--output", "json"}).out, "{\"configs\":[]}\n");
+    EXPECT_THAT(empty.run({"plan", "list"}).out, HasSubstr("Make one: sluice plan set gold --algorithm"));
+    EXPECT_THAT(empty.run({"plan", "list", "--output", "json"}).out, HasSubstr("\"plans\":[]"));
 }
 
 TEST_F(FirstContact, SaysWhatToDoWhenNobodyAnswersOrAPlanIsMissing) {
@@ -83,6 +85,8 @@ TEST_F(FirstContact, ManagesPlans) {
     EXPECT_EQ(run({"check", "user-1", "--plan", "gold"}).ending.code, 0);
     EXPECT_EQ(run({"plan", "remove", "gold"}).out, "Removed plan gold.\n");
     EXPECT_EQ(run({"plan", "remove", "gold"}).ending.code, 1);
+    EXPECT_THAT(run({"plan", "set", "gold", "--algorithm", "token_buket", "--capacity", "3"}).errors,
+                HasSubstr("unknown algorithm 'token_buket'; the nearest known one is 'token_bucket'.\n"));
     EXPECT_EQ(run({"check", "user-1", "--plan", "gold"}).ending.code, 1);
 }
 
@@ -96,7 +100,8 @@ TEST_F(FirstContact, ShowsAnOverrideBesideThePlansOwnLimit) {
         0);
 
     EXPECT_THAT(run({"key", "show", "vip", "--plan", "silver", "--output", "json"}).out,
-                ContainsRegex("\"limit\":50,.*\"planLimit\":3}"));
+                ContainsRegex("\"limit\":50,.*\"planLimit\":3,\"overrideUntil\":\"20[^\"]*Z\"}"));
+    EXPECT_THAT(run({"key", "show", "vip", "--plan", "silver"}).out, HasSubstr("overrideUntil"));
     const CliResult ended = run({"key", "override", "vip", "--plan", "silver", "--remove"});
     EXPECT_EQ(ended.out, "Ended the override of vip.\n");
     EXPECT_THAT(run({"key", "show", "vip", "--plan", "silver", "--output", "json"}).out,
@@ -119,7 +124,8 @@ TEST_F(FirstContact, AssignsTheEventsOfAFile) {
     ASSERT_EQ(run({"slot", "cancel", "pay 3"}).ending.code, 0);
     const CliResult again = run(words);
     EXPECT_EQ(again.ending.code, 1);
-    EXPECT_THAT(again.errors, HasSubstr("1 events got no slot."));
+    EXPECT_THAT(again.errors, HasSubstr("1 event got no slot."));
+    EXPECT_THAT(again.out, ContainsRegex("pay 3 .* cancelled: Event 'pay 3' was cancelled\\.\n"));
 
     std::ofstream{folder_ / "bad.txt"} << "pay-1\n{\"eventId\":\n";
     EXPECT_THAT(run({"batch", folder_ / "bad.txt"}).errors, HasSubstr("Line 2 is not the JSON"));

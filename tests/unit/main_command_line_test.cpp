@@ -251,6 +251,10 @@ TEST(HumanOutput, ShowsObjectsAsColumnsAndListsAsTables) {
 TEST(HumanOutput, SaysWhatAProblemIs) {
     EXPECT_EQ(problem_sentence(404, R"({"title":"Not Found","detail":"There is no slot."})"),
               "The server answered 404: Not Found: There is no slot.");
+    EXPECT_EQ(problem_sentence(400, R"({"title":"Bad Request","detail":"Did you mean weight?"})"),
+              "The server answered 400: Bad Request: Did you mean weight?");
+    EXPECT_THAT(problem_sentence(401, R"({"title":"Unauthorized","detail":"No."})"),
+                HasSubstr("No. --token-file or SLUICE_TOKEN_FILE gives"));
     EXPECT_EQ(problem_sentence(502, "<html>"), "The server answered 502.");
 }
 

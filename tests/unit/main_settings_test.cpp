@@ -224,6 +224,18 @@ TEST(Settings, WantAConnectionMoreThanThereAreWorkers) {
                 HasSubstr("SLUICE_POSTGRES_POOL_MAX: '4'"));
 }
 
+TEST(Settings, CountARetentionInDays) {
+    const auto retention = [](const char* value) {
+        return must_load({}, {{"SLUICE_SLOTS_RETENTION", value}}).retention;
+    };
+
+    EXPECT_EQ(retention("90d"), std::chrono::days{90});
+    EXPECT_EQ(retention("P90D"), std::chrono::days{90});
+    for (const char* wrong : {"d", "PD", "0d", "90", "90h", "-1d", "36501d", "PT90D"}) {
+        EXPECT_THAT(error_of({}, {{"SLUICE_SLOTS_RETENTION", wrong}}), HasSubstr("number of days like 90d"));
+    }
+}
+
 TEST(Settings, SayWhereAWrongValueStands) {
     EXPECT_THAT(error_of({{"log-level", "loud"}}), ::testing::StartsWith("--log-level: 'loud'"));
     EXPECT_THAT(error_of({}, {{"SLUICE_LOG_FORMAT", "xml"}}),

@@ -52,10 +52,11 @@ SlotError different_body(const EventId& id) {
 
 SlotError no_room(const SlotPolicy& policy, const SlotAsk& ask) {
     const WindowRange range = reach(policy, ask);
-    return {SlotFault::Exhausted,
-            "Every window from " + format_instant(policy.grid.start_of(range.first)) + " to " +
-                format_instant(policy.grid.start_of(range.last)) + " is full. " +
-                bound_of(policy, ask, range),
+    const std::string first = format_instant(policy.grid.start_of(range.first));
+    const std::string full = range.first == range.last ? "The window of " + first
+                                                       : "Every window from " + first + " to " +
+                                                             format_instant(policy.grid.start_of(range.last));
+    return {SlotFault::Exhausted, full + " is full. " + bound_of(policy, ask, range),
             range.last - range.first + 1, policy.grid.size()};
 }
 

@@ -1,7 +1,9 @@
 #include <array>
 #include <charconv>
+#include <vector>
 
 #include "base/iso8601.hpp"
+#include "base/nearest.hpp"
 #include "core/limits/plan.hpp"
 
 namespace sluice {
@@ -11,6 +13,9 @@ using std::chrono::days;
 using std::chrono::hours;
 using std::chrono::minutes;
 using std::chrono::seconds;
+
+constexpr const char* kRefillForms =
+    "refill must be like 10/s, 600/m, 1000/h, 5000/d or 1000/PT15M (at most 31 days)";
 
 // What failed, in the plan's name.
 template <class T>
@@ -139,6 +144,21 @@ std::optional<std::string> useless_field(const Algorithm& algorithm, const PlanD
     return std::nullopt;
 }
 
+std::string unknown_algorithm(const std::string& name) {
+    std::vector<std::string> known;
+    std::string list;
+    for (const Algorithm& algorithm : kAlgorithms) {
+        known.emplace_back(algorithm.name);
+        list += (list.empty() ? "" : ", ") + known.back();
+    }
+    if (name.empty()) {
+        return "algorithm is missing; it is one of " + list;
+    }
+    const std::string near = near_of(name, known);
+    return "unknown algorithm '" + name + "'; " +
+           (near.empty() ? "it is one of " + list : "the nearest known one is '" + near + "'");
+}
+
 Result<LimitRule, PlanError> read_rule(const PlanDraft& draft) {
     for (const Algorithm& algorithm : kAlgorithms) {
         if (algorithm.name != draft.algorithm) {
@@ -152,7 +172,7 @@ Result<LimitRule, PlanError> read_rule(const PlanDraft& draft) {
         }
         return algorithm.make(draft);
     }
-    return refused("unknown algorithm '" + draft.algorithm + "'");
+    return refused(unknown_algorithm(draft.algorithm));
 }
 
 Result<PlanTraits, PlanError> read_traits(const PlanDraft& draft) {
@@ -177,16 +197,16 @@ Result<Refill, PlanError> parse_refill(std::string_view text) {
     Refill refill;
     const auto [behind, error] = std::from_chars(text.data(), end, refill.tokens);
     if (error != std::errc{} || refill.tokens < 1 || behind == end || *behind != '/') {
-        return refused("refill must be like 10/s, 600/m or 1000/PT15M");
+        return refused(kRefillForms);
     }
     const std::string_view period = text.substr(static_cast<std::size_t>(behind - text.data()) + 1);
     if (const auto unit = unit_of(period)) {
         refill.period = *unit;
         return refill;
     }
-    const auto length = read_length("the period of refill", period);
+    const auto length = parse_duration(period);
     if (!length) {
-        return Unexpected{length.error()};
+        return refused(kRefillForms);
     }
     refill.period = *length;
     return refill;

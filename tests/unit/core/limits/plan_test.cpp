@@ -101,7 +101,9 @@ TEST(Plan, NamesItselfInEveryRefusal) {
     PlanDraft draft = gold();
     draft.refill = "often";
 
-    EXPECT_THAT(refusal(draft), HasSubstr("plan 'gold': refill must be like"));
+    EXPECT_THAT(refusal(draft), HasSubstr("plan 'gold': refill must be like 10/s"));
+    draft.refill = "1/sec";
+    EXPECT_THAT(refusal(draft), HasSubstr("plan 'gold': refill must be like 10/s"));
 }
 
 TEST(Plan, RefusesFieldsThatItsAlgorithmHasNoUseFor) {
@@ -135,7 +137,13 @@ TEST(Plan, RefusesWhatIsMissingOrUnknown) {
 
     EXPECT_THAT(refusal(nameless), HasSubstr("name"));
     EXPECT_THAT(refusal(unlimited), HasSubstr("capacity is missing"));
-    EXPECT_THAT(refusal(unknown), HasSubstr("unknown algorithm 'leaky_bucket'"));
+    EXPECT_THAT(refusal(unknown),
+                HasSubstr("unknown algorithm 'leaky_bucket'; it is one of token_bucket, fixed_window"));
+    unknown.algorithm = "tokn_bucket";
+    EXPECT_THAT(refusal(unknown),
+                HasSubstr("unknown algorithm 'tokn_bucket'; the nearest known one is 'token_bucket'"));
+    unknown.algorithm = "";
+    EXPECT_THAT(refusal(unknown), HasSubstr("algorithm is missing; it is one of"));
     EXPECT_THAT(refusal(careless), HasSubstr("on_store_failure"));
     EXPECT_THAT(refusal(endless), HasSubstr("window must be an ISO-8601 duration"));
     EXPECT_THAT(refusal(pausing), HasSubstr("max_per_hour"));
