@@ -12,6 +12,12 @@ namespace sluice::net {
 
 namespace asio = boost::asio;
 
+namespace {
+
+constexpr std::size_t kIdleMax = 256;  // Of all servers together.
+
+}  // namespace
+
 // Connections that wait for a next request, by server.
 class HttpClient::Pool {
 public:
@@ -33,6 +39,9 @@ public:
     void put(const ServerUrl& server, std::unique_ptr<Wire> wire) {
         drop_stale();
         wire->idle_since = std::chrono::steady_clock::now();
+        if (size() >= kIdleMax) {
+            return;
+        }
         auto& waiting = idle_[server.text()];
         if (waiting.size() < options_.idle_max) {
             waiting.push_back(std::move(wire));
