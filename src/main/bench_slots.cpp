@@ -87,7 +87,8 @@ std::optional<std::string> config_to_take_again(const Invocation& invocation, co
     const std::string range = "&from=" + net::url_encoded(format_instant(*from)) +
                               "&to=" + net::url_encoded(format_instant(*from + Duration{1}));
     for (const std::string& name : configs_left(invocation, server)) {
-        const auto windows = server.send({"GET", "/api/v1/windows?configName=" + net::url_encoded(name) + range});
+        const auto windows =
+            server.send({"GET", "/api/v1/windows?configName=" + net::url_encoded(name) + range});
         if (windows && windows->body.find(R"("count":0,)") != std::string::npos) {
             return name;
         }
@@ -136,8 +137,9 @@ ExitCode bench_slots(const Invocation& invocation, std::ostream& out, std::ostre
              << invocation.value("max-per-window") << " per " << invocation.value("window-size")
              << "): no other window is touched." << std::endl;
     const std::string prefix = invocation.has("prefix") ? invocation.value("prefix") : run + "-";
-    plan->write_request = RequestWriter{
-        plan->server.address, prefix, JsonObject{}.text("requestedTime", requested_time).text("configName", config)};
+    plan->write_request =
+        RequestWriter{plan->server.address, prefix,
+                      JsonObject{}.text("requestedTime", requested_time).text("configName", config)};
     const ExitCode ending = run_bench(invocation, *plan, "slots", {out, progress});
     progress << "The config and its slots stay. A later run takes the config again, once it finds its "
                 "windows empty."
