@@ -2,6 +2,7 @@
 
 #include "store/postgres/client/connect_words_internal.hpp"
 #include "store/postgres/client/pipeline_internal.hpp"
+#include "store/postgres/slots/store_health.hpp"
 
 namespace sluice::postgres {
 namespace {
@@ -86,6 +87,15 @@ TEST(PostgresConnectWords, SayTheSameInASessionThatLostItsOptions) {
     EXPECT_NE(script.find("set_config('statement_timeout', '5000', false)"), std::string::npos);
     EXPECT_NE(script.find("set_config('default_transaction_isolation', 'read committed', false)"),
               std::string::npos);
+}
+
+TEST(PostgresClock, DiffersFromTheServersBeyondFiveSeconds) {
+    using std::chrono::milliseconds;
+
+    EXPECT_EQ(clock_sentence(milliseconds{5000}), std::nullopt);
+    EXPECT_EQ(clock_sentence(milliseconds{-5000}), std::nullopt);
+    EXPECT_EQ(clock_sentence(milliseconds{5001}), "this node's clock is 5 s ahead of PostgreSQL's");
+    EXPECT_EQ(clock_sentence(milliseconds{-6000}), "this node's clock is 6 s behind PostgreSQL's");
 }
 
 TEST(PostgresOneLine, LeavesOutAdvice) {
