@@ -21,7 +21,7 @@ int no_passphrase(char* /*buffer*/, int /*size*/, int /*writing*/, void* /*unuse
 // The text of OpenSSL's last complaint, and none is left behind for others to find.
 std::string last_complaint() {
     const char* const reason = ERR_reason_error_string(ERR_peek_last_error());
-    const std::string text = reason == nullptr ? "unknown" : reason;
+    std::string text = reason == nullptr ? "unknown" : reason;
     ERR_clear_error();
     return text;
 }
