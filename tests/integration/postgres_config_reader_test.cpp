@@ -38,6 +38,7 @@ protected:
         settings.min = 1;
         settings.max = 2;
         pool_ = std::make_unique<ConnectionPool>(settings, log_, waits_);
+        ASSERT_TRUE(pool_->take(ConnectionPool::Clock::now() + seconds{20}));  // It is connected.
         reader_ = std::make_unique<ConfigReader>(*pool_, ConfigCache{seconds{5}, clock_, metrics_, log_});
     }
 
@@ -78,6 +79,30 @@ TEST_F(ConfigReaderTest, AnswersWhatIsKnownWhileTheServerIsSilentAboutAnother) {
     EXPECT_EQ(waited, std::future_status::ready);
     EXPECT_TRUE(known.get());
     EXPECT_TRUE(other.get());
+}
+
+TEST_F(ConfigReaderTest, DoesNotKeepWhatWasAskedForBeforeANewerVersionWasHeardOf) {
+    auto other = ask_in_vain(other_);
+    reader_->heed_version(other_, ConfigId{1'000});
+    proxy_->thaw();
+    ASSERT_TRUE(other.get());
+
+    EXPECT_TRUE(finds(other_));
+
+    EXPECT_EQ(metrics_.misses, 2U);
+}
+
+TEST_F(ConfigReaderTest, KeepsWhatWasAskedForWhileNewsOfTheSameVersionCame) {
+    auto other = ask_in_vain(other_);
+    reader_->heed_version(other_, ConfigId{1});
+    reader_->heed_version(known_, ConfigId{1'000});
+    proxy_->thaw();
+    ASSERT_TRUE(other.get());
+
+    EXPECT_TRUE(finds(other_));
+
+    EXPECT_EQ(metrics_.misses, 1U);
+    EXPECT_EQ(metrics_.hits, 1U);
 }
 
 TEST_F(ConfigReaderTest, DoesNotKeepWhatWasAskedForBeforeAFlush) {

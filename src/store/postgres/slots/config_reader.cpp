@@ -25,41 +25,54 @@ Result<ConfigRef, Failure> load(ConnectionPool& pool, const ConfigName& name) {
 }  // namespace
 
 Result<ConfigRef, Failure> ConfigReader::active(const ConfigName& name) {
-    std::uint64_t changes_seen = 0;
+    std::uint64_t flushes_seen = 0;
     {
         const std::lock_guard lock{mutex_};
         if (ConfigRef found = cache_.find(name)) {
             return found;
         }
-        changes_seen = changes_;
+        flushes_seen = flushes_;
+        ++loads_;
     }
     // Without the lock: a server that is slow must not keep those waiting whose configs are known.
     auto loaded = load(pool_, name);
-    if (!loaded) {
-        return Unexpected{loaded.error()};
-    }
     const std::lock_guard lock{mutex_};
-    if (changes_ == changes_seen) {
+    if (loaded && flushes_ == flushes_seen && !is_outdated(name, *loaded)) {
         cache_.note_loaded(name, *loaded);
     }
-    return *loaded;
+    if (--loads_ == 0) {
+        news_.clear();
+    }
+    return loaded;
+}
+
+bool ConfigReader::is_outdated(const ConfigName& name, const ConfigRef& loaded) const {
+    const auto newest = news_.find(name);
+    return newest != news_.end() && (loaded == nullptr || loaded->id < newest->second);
 }
 
 void ConfigReader::put(const ConfigVersion& version) {
     const std::lock_guard lock{mutex_};
-    ++changes_;
+    note_newest(version.terms.name, version.id);
     cache_.put(std::make_shared<const ConfigVersion>(version));
 }
 
 void ConfigReader::heed_version(const ConfigName& name, ConfigId newest) {
     const std::lock_guard lock{mutex_};
-    ++changes_;
+    note_newest(name, newest);
     cache_.drop_before(name, newest);
+}
+
+void ConfigReader::note_newest(const ConfigName& name, ConfigId newest) {
+    if (loads_ > 0) {
+        auto& known = news_.try_emplace(name, newest).first->second;
+        known = std::max(known, newest);
+    }
 }
 
 void ConfigReader::flush() {
     const std::lock_guard lock{mutex_};
-    ++changes_;
+    ++flushes_;
     cache_.flush();
 }
 

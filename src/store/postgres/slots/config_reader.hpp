@@ -1,5 +1,6 @@
 #pragma once
 
+#include <map>
 #include <mutex>
 
 #include "app/slots/config_cache.hpp"
@@ -21,10 +22,15 @@ public:
     void flush();
 
 private:
+    void note_newest(const ConfigName& name, ConfigId newest);  // With mutex_ held.
+    [[nodiscard]] bool is_outdated(const ConfigName& name, const ConfigRef& loaded) const;  // Likewise.
+
     ConnectionPool& pool_;
-    std::mutex mutex_;           // Never held while the server is asked.
-    ConfigCache cache_;          // Guarded by mutex_.
-    std::uint64_t changes_ = 0;  // Guarded by mutex_. What was loaded before the latest one may be old.
+    std::mutex mutex_;  // Never held while the server is asked. Guards all that follows.
+    ConfigCache cache_;
+    std::uint64_t flushes_ = 0;            // What was loaded before the latest one may be old.
+    std::size_t loads_ = 0;                // How many are under way.
+    std::map<ConfigName, ConfigId> news_;  // The newest versions that were heard of since some load began.
 };
 
 }  // namespace sluice::postgres
