@@ -54,7 +54,7 @@ Place who_asked() {
             const std::size_t colon = place.rfind(':');
             const std::string_view file = place.substr(0, colon);
             if (file.ends_with("sluice/result.hpp") || file.ends_with("wrong_side.hpp") ||
-                file.starts_with("?")) {
+                file.ends_with("wrong_side.cpp") || file.starts_with("?")) {
                 continue;
             }
             return {std::string{file}, std::atoi(std::string{place.substr(colon + 1)}.c_str())};
