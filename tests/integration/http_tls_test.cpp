@@ -39,6 +39,12 @@ protected:
         return tls_.get();
     }
 
+    // The same for clients of one authority, to which the fixture's own belong from now on.
+    net::TlsServer* open_for_known_clients() {
+        raw_wish() = known_client(client_authority_.issue({"fixture"}), "fixture");
+        return open(folder_ / "client-ca.pem");
+    }
+
     TlsWish known_server() const { return {.authorities = folder_ / "ca.pem"}; }
 
     // A client with a certificate of its own, which lies in files of that name.
@@ -251,12 +257,6 @@ class MutualTlsDoor : protected TlsDoorFiles, public DoorFixture {
 protected:
     MutualTlsDoor() : DoorFixture{with_tls(open_for_known_clients())} {}
     ~MutualTlsDoor() override { raw_wish() = {}; }
-
-private:
-    const net::TlsServer* open_for_known_clients() {
-        raw_wish() = known_client(client_authority_.issue({"fixture"}), "fixture");
-        return open(folder_ / "client-ca.pem");
-    }
 };
 
 TEST_F(MutualTlsDoor, LetsInClientsOfItsAuthorityOnly) {
