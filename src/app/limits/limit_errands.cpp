@@ -17,7 +17,9 @@ void LimitService::submit(const ErrandPtr& errand) {
     }
     const auto due = deadlines_->add(errand);
     const auto completion = [errand](Result<Outcomes, Refusal> ran) {
-        if (errand->claim()) {
+        if (!ran && ran.error() == Refusal::Expired) {
+            errand->expire();  // The lane may notice it before the deadlines do.
+        } else if (errand->claim()) {
             conclude(*errand, ran ? StoreReply{*std::move(ran)} : StoreReply{Unexpected{StoreFailure::Late}});
         }
     };
