@@ -7,11 +7,13 @@ namespace {
 
 LimitError error(LimitErrorKind kind, std::string detail) { return {kind, std::move(detail)}; }
 
+LimitError invalid_key() { return error(LimitErrorKind::InvalidKey, "A key is 1 to 256 bytes."); }
+
 }  // namespace
 
 Result<ResolvedCheck, LimitError> resolve(const LimitQuestion& question, const PlanSet& plans) {
     if (question.key.empty() || question.key.size() > kLimitKeyBytesMax) {
-        return Unexpected{error(LimitErrorKind::InvalidKey, "A key is 1 to 256 bytes.")};
+        return Unexpected{invalid_key()};
     }
     if (question.plans.empty() || question.plans.size() > kPlansPerCheckMax) {
         return Unexpected{error(LimitErrorKind::InvalidPlans, "A check names 1 to 16 plans.")};
@@ -69,31 +71,37 @@ LimitAnswer contended_answer(std::span<const ResolvedCheck> checks, std::shared_
     return answer;
 }
 
-LimitError refusal_of(LimitFault fault, const ResolvedCheck& check) {
+LimitError refusal_of(LimitFault fault) {
     switch (fault) {
-        case LimitFault::InvalidKey: return error(LimitErrorKind::InvalidKey, "A key is 1 to 256 bytes.");
+        case LimitFault::InvalidKey: return invalid_key();
         case LimitFault::InvalidPlans:
             return error(LimitErrorKind::InvalidPlans,
                          "At most 16 plans are decided together, and a key comes once under each.");
-        case LimitFault::InvalidCost: {
-            const auto by_limit = [](const BookedPlan* left, const BookedPlan* right) {
-                return left->plan.limit() < right->plan.limit();
-            };
-            const auto all = check.all();
-            const BookedPlan& least = **std::min_element(all.begin(), all.end(), by_limit);
-            return error(LimitErrorKind::InvalidCost,
-                         "More than the plan '" + least.plan.name() +
-                             "' could ever allow: " + std::to_string(check.cost) + " tokens.");
-        }
+        case LimitFault::InvalidCost:
+            return error(LimitErrorKind::InvalidCost, "More than a plan could ever allow.");
         case LimitFault::Apart:
             return error(LimitErrorKind::Apart,
                          "The store keeps these keys in different places and cannot decide them together.");
-        case LimitFault::Full: return error(LimitErrorKind::Full, "The store is full.");
+        case LimitFault::Full: return error(LimitErrorKind::Full, "The store has no room for more.");
         case LimitFault::Contended:
             return error(LimitErrorKind::Unavailable, "Others held the key for too long; try again.");
         case LimitFault::Unavailable: break;
     }
     return error(LimitErrorKind::Unavailable, "The store of limits does not answer.");
+}
+
+LimitError refusal_of(LimitFault fault, const ResolvedCheck& check) {
+    if (fault != LimitFault::InvalidCost) {
+        return refusal_of(fault);
+    }
+    const auto by_limit = [](const BookedPlan* left, const BookedPlan* right) {
+        return left->plan.limit() < right->plan.limit();
+    };
+    const auto all = check.all();
+    const BookedPlan& least = **std::min_element(all.begin(), all.end(), by_limit);
+    return error(LimitErrorKind::InvalidCost, "More than the plan '" + least.plan.name() +
+                                                  "' could ever allow: " + std::to_string(check.cost) +
+                                                  " tokens.");
 }
 
 }  // namespace sluice

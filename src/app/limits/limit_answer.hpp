@@ -86,7 +86,8 @@ LimitError unknown_plan(std::string_view name);
 LimitAnswer contended_answer(std::span<const ResolvedCheck> checks, std::shared_ptr<const PlanSet> plans,
                              Wait retry_after);
 
-// What a store's refusal of this check means.
+// What a store's refusal means; of a check, with the plan that it was too much for.
+LimitError refusal_of(LimitFault fault);
 LimitError refusal_of(LimitFault fault, const ResolvedCheck& check);
 
 }  // namespace sluice

@@ -10,20 +10,6 @@ namespace {
 
 using Kind = LimitErrorKind;
 
-LimitError refused(LimitFault fault) {
-    switch (fault) {
-        case LimitFault::InvalidKey: return {Kind::InvalidKey, "A key is 1 to 256 bytes."};
-        case LimitFault::InvalidPlans: return {Kind::InvalidPlans, "The store does not take these plans."};
-        case LimitFault::InvalidCost: return {Kind::InvalidCost, "More than a plan could ever allow."};
-        case LimitFault::Full: return {Kind::Full, "The store has no room for more."};
-        case LimitFault::Contended:
-            return {Kind::Unavailable, "Others held the key for too long; try again."};
-        case LimitFault::Apart:
-        case LimitFault::Unavailable: break;
-    }
-    return {Kind::Unavailable, "The store of limits does not answer."};
-}
-
 }  // namespace
 
 // Calls the store by this thread if it is direct, by one of the service's otherwise.
@@ -71,7 +57,7 @@ void LimitService::refund(const LimitQuestion& question, Done<std::monostate> do
             return Unexpected{refusal_of(given.error(), check)};
         }
         return given ? Result<std::monostate, LimitError>{std::monostate{}}
-                     : Unexpected{refused(given.error())};
+                     : Unexpected{refusal_of(given.error())};
     };
     ask<std::monostate>(give_back, std::move(done));
 }
@@ -96,7 +82,7 @@ void LimitService::release(std::string_view key, std::string_view plan, LeaseId 
     const auto give_back = [key = std::string{key}, booked = chosen->front(),
                             lease](LimitStore& store) -> Result<bool, LimitError> {
         const auto held = store.release(key, booked->plan, lease);
-        return held ? Result<bool, LimitError>{*held} : Unexpected{refused(held.error())};
+        return held ? Result<bool, LimitError>{*held} : Unexpected{refusal_of(held.error())};
     };
     ask<bool>(give_back, std::move(done));
 }
@@ -104,7 +90,7 @@ void LimitService::release(std::string_view key, std::string_view plan, LeaseId 
 Result<LimitService::Chosen, LimitError> LimitService::choose(std::string_view key,
                                                               std::span<const std::string_view> names) const {
     if (key.empty() || key.size() > kLimitKeyBytesMax) {
-        return Unexpected{refused(LimitFault::InvalidKey)};
+        return Unexpected{refusal_of(LimitFault::InvalidKey)};
     }
     const auto plans = world_.plans.current();
     if (names.empty()) {
@@ -135,7 +121,7 @@ std::optional<LimitError> in_parts(const std::vector<std::shared_ptr<const Booke
             part.push_back(&chosen[i]->plan);
         }
         if (const std::optional<LimitFault> fault = call(std::span<const Plan* const>{part}, first)) {
-            return refused(*fault);
+            return refusal_of(*fault);
         }
     }
     return std::nullopt;
@@ -224,7 +210,7 @@ void LimitService::put_override(const OverrideQuestion& question, Done<Moment> d
                          LimitStore& store) -> Result<Moment, LimitError> {
         const auto ends = store.put_override(key, booked->plan, replaced);
         if (!ends) {
-            return Unexpected{refused(ends.error())};
+            return Unexpected{refusal_of(ends.error())};
         }
         policy_.heed(key, booked->plan, replaced);
         return *ends;
