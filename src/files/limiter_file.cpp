@@ -1,10 +1,8 @@
 #include "files/limiter_file.hpp"
 
 #include <algorithm>
-#include <array>
 
 #include "base/nearest.hpp"
-#include "files/setting_values.hpp"
 #include "files/yaml_file_internal.hpp"
 
 namespace sluice {
@@ -12,15 +10,6 @@ namespace {
 
 using Failure = Unexpected<std::string>;
 using Taken = Result<void, std::string>;
-
-template <class Value>
-Taken put(Value& place, const Result<Value, std::string>& read) {
-    if (!read) {
-        return Failure{read.error()};
-    }
-    place = *read;
-    return {};
-}
 
 Taken put_store(std::string& store, const std::string& text) {
     const bool known = text == "memory" || text.starts_with("redis") || text.starts_with("postgres://") ||
@@ -34,68 +23,9 @@ Taken put_store(std::string& store, const std::string& text) {
     return {};
 }
 
-Taken put_path(std::string& place, const std::string& text) {
-    if (text.empty()) {
-        return Failure{"an empty path names nothing."};
-    }
-    place = text;
-    return {};
-}
-
-struct Key {
-    std::string_view name;
-    Taken (*take)(LimiterSettings&, const std::string& text);
-};
-
-constexpr std::array kKeys{
-    Key{"store", [](LimiterSettings& into, const std::string& text) { return put_store(into.store, text); }},
-    Key{"limits.keysMax",
-        [](LimiterSettings& into, const std::string& text) {
-            return put(into.limits.keys_max, number_setting(text, kLimitKeysRange));
-        }},
-    Key{"limits.listBytesMax",
-        [](LimiterSettings& into, const std::string& text) {
-            return put(into.limits.list_bytes_max, number_setting(text, kLimitListBytesRange));
-        }},
-    Key{"limits.deadline",
-        [](LimiterSettings& into, const std::string& text) {
-            return put(into.limits.deadline, duration_setting(text));
-        }},
-    Key{"limits.failOpenTime",
-        [](LimiterSettings& into, const std::string& text) {
-            return put(into.limits.fail_open_time, duration_setting(text));
-        }},
-    Key{"limits.failOpenTokens",
-        [](LimiterSettings& into, const std::string& text) {
-            return put(into.limits.fail_open_tokens, number_setting(text, kFailOpenTokensRange));
-        }},
-    Key{"limits.denyCache",
-        [](LimiterSettings& into, const std::string& text) {
-            return text == "0" ? Taken{} : put(into.limits.deny_cache, duration_setting(text));
-        }},
-    Key{"limits.leaseTime",
-        [](LimiterSettings& into, const std::string& text) {
-            return put(into.limits.lease_time, duration_setting(text));
-        }},
-    Key{"redis.timeout",
-        [](LimiterSettings& into, const std::string& text) {
-            return put(into.redis.timeout, duration_setting(text));
-        }},
-    Key{"redis.allowEviction",
-        [](LimiterSettings& into, const std::string& text) {
-            return put(into.redis.allow_eviction, truth_setting(text));
-        }},
-    Key{"redis.tlsCa",
-        [](LimiterSettings& into, const std::string& text) { return put_path(into.redis.tls_ca, text); }},
-    Key{"postgres.migrateAtStart",
-        [](LimiterSettings& into, const std::string& text) {
-            return put(into.postgres.migrate, truth_setting(text));
-        }},
-};
-
 std::string unknown_key(const std::string& key) {
-    std::vector<std::string> known{"plans"};
-    for (const Key& each : kKeys) {
+    std::vector<std::string> known{"plans", "store"};
+    for (const LimitSettingKey& each : limit_setting_keys()) {
         known.emplace_back(each.name);
     }
     const std::string near = near_of(key, known);
@@ -108,15 +38,16 @@ std::string take(const FileEntry& entry, LimiterSettings& into) {
     if (entry.key == "plans") {
         return entry.single ? "'plans' takes a list." : "";  // The list is read by itself.
     }
-    const auto key =
-        std::find_if(kKeys.begin(), kKeys.end(), [&](const Key& each) { return each.name == entry.key; });
-    if (key == kKeys.end()) {
+    const auto keys = limit_setting_keys();
+    const auto key = std::ranges::find(keys, entry.key, &LimitSettingKey::name);
+    const bool is_store = entry.key == "store";
+    if (!is_store && key == keys.end()) {
         return unknown_key(entry.key);
     }
     if (!entry.single) {
         return "'" + entry.key + "' takes one value, not a list.";
     }
-    const Taken taken = key->take(into, entry.value);
+    const Taken taken = is_store ? put_store(into.store, entry.value) : key->take(into, entry.value);
     return taken ? "" : entry.key + ": " + taken.error();
 }
 

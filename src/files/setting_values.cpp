@@ -64,6 +64,13 @@ Result<std::uint64_t, std::string> size_setting(const std::string& text) {
     return number << static_cast<unsigned>(shift);
 }
 
+Result<std::string, std::string> path_setting(const std::string& text) {
+    if (text.empty() || text.find('\0') != std::string::npos) {
+        return Unexpected{std::string{"an empty path names nothing."}};
+    }
+    return text;
+}
+
 Result<bool, std::string> truth_setting(const std::string& text) {
     if (text != "true" && text != "false") {
         return Unexpected{"'" + text + "' is none of: false, true."};

@@ -19,14 +19,14 @@ struct NumberRange {
     std::size_t least;
     std::size_t most;
 };
-inline constexpr NumberRange kLimitKeysRange{1, std::size_t{1} << 31U};
-inline constexpr NumberRange kLimitListBytesRange{std::size_t{1} << 20U, std::size_t{1} << 40U};
-inline constexpr NumberRange kFailOpenTokensRange{1, 1'000'000'000'000};
 
 Result<std::size_t, std::string> number_setting(const std::string& text, NumberRange range);
 
 // `64MiB`, `2GiB`, `512KiB`, or a number of bytes.
 Result<std::uint64_t, std::string> size_setting(const std::string& text);
+
+// The path of a file or a folder.
+Result<std::string, std::string> path_setting(const std::string& text);
 
 // `true` or `false`.
 Result<bool, std::string> truth_setting(const std::string& text);

@@ -165,10 +165,7 @@ public:
 
     std::string path(std::string_view key) {
         const SettingInForce& entry = entries_.at(key);
-        if (entry.is_set && (entry.value.empty() || entry.value.find('\0') != std::string::npos)) {
-            fail(key, "an empty path names nothing.");
-        }
-        return entry.value;
+        return entry.is_set ? good(key, path_setting(entry.value)) : entry.value;
     }
 
     std::optional<net::TlsFiles> tls() {
@@ -195,12 +192,6 @@ public:
 
     std::optional<std::uint64_t> size(std::string_view key) {
         return entries_.at(key).is_set ? std::optional{good(key, size_setting(text(key)))} : std::nullopt;
-    }
-
-    // For what is off unless it is set to something.
-    [[nodiscard]] bool is_off(std::string_view key) const {
-        const SettingInForce& entry = entries_.at(key);
-        return !entry.is_set || entry.value == "0";
     }
 
     std::size_t whole_number(std::string_view key, std::size_t least, std::size_t most) {
@@ -255,26 +246,23 @@ public:
         return std::chrono::days{days};
     }
 
-    Settings::Limits limits() {
-        return {.keys_max = good("limits.keysMax", number_setting(text("limits.keysMax"), kLimitKeysRange)),
-                .list_bytes_max = good("limits.listBytesMax",
-                                       number_setting(text("limits.listBytesMax"), kLimitListBytesRange)),
-                .deadline = duration("limits.deadline"),
-                .fail_open_time = duration("limits.failOpenTime"),
-                .fail_open_tokens = good("limits.failOpenTokens",
-                                         number_setting(text("limits.failOpenTokens"), kFailOpenTokensRange)),
-                .deny_cache = is_off("limits.denyCache") ? Duration{0} : duration("limits.denyCache"),
-                .lease_time = duration("limits.leaseTime")};
+    // What the daemon and a limiter of the library have in common.
+    LimitSettings shared() {
+        LimitSettings settings;
+        for (const LimitSettingKey& key : limit_setting_keys()) {
+            if (!entries_.at(key.name).is_set) {
+                continue;
+            }
+            if (const auto taken = key.take(settings, text(key.name)); !taken) {
+                fail(key.name, taken.error());
+            }
+        }
+        return settings;
     }
 
-    Settings::Redis redis() {
-        return {.address = text("redis"),
-                .timeout = duration("redis.timeout"),
-                .allow_eviction = yes_or_no("redis.allowEviction"),
-                .tls_ca = path("redis.tlsCa")};
-    }
+    [[nodiscard]] std::string redis_address() const { return text("redis"); }
 
-    Settings::Postgres postgres() {
+    Settings::Postgres postgres(bool migrate) {
         // Each of the four workers may hold one while one of them reads counters on another.
         constexpr std::size_t kConnectionsFewest = 5;
         constexpr std::size_t kConnectionsMost = 1'000;
@@ -285,7 +273,7 @@ public:
             .windows_in_chunk = whole_number("slots.maxWindowsInChunk", 1, kChunkMost),
             .pool_min = whole_number("postgres.pool.min", 0, kConnectionsMost),
             .pool_max = whole_number("postgres.pool.max", kConnectionsFewest, kConnectionsMost),
-            .migrate = yes_or_no("postgres.migrateAtStart"),
+            .migrate = migrate,
         };
         if (result.pool_min > result.pool_max) {
             fail("postgres.pool.min", "it is larger than postgres.pool.max.");
@@ -322,6 +310,7 @@ private:
 Result<Settings, std::string> check(const Entries& entries) {
     constexpr std::size_t kBatchMost = 10'000;
     Checking checking{entries};
+    const LimitSettings shared = checking.shared();
     Settings settings{
         .listen = checking.host_port("listen"),
         .data = checking.path("data"),
@@ -341,9 +330,9 @@ Result<Settings, std::string> check(const Entries& entries) {
         .batch_max = checking.whole_number("slots.batchMax", 1, kBatchMost),
         .strict = checking.yes_or_no("slots.strict"),
         .retention = checking.retention(),
-        .limits = checking.limits(),
-        .redis = checking.redis(),
-        .postgres = checking.postgres(),
+        .limits = shared.limits,
+        .redis = {shared.redis, checking.redis_address()},
+        .postgres = checking.postgres(shared.postgres.migrate),
     };
     checking.refuse_masks();
     if (!checking.error().empty()) {

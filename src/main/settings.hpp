@@ -11,6 +11,7 @@
 #include "core/slots/slot.hpp"
 #include "main/environment.hpp"
 #include "main/settings_table.hpp"
+#include "files/limit_settings.hpp"
 #include "net/host_port.hpp"
 #include "net/tls_server.hpp"
 
@@ -38,20 +39,9 @@ struct Settings {
     std::size_t batch_max;
     bool strict;
     std::optional<Duration> retention;  // Absent: slots are kept for ever.
-    struct Limits {
-        std::size_t keys_max;
-        std::size_t list_bytes_max;
-        Duration deadline;
-        Duration fail_open_time;
-        std::size_t fail_open_tokens;
-        Duration deny_cache;  // 0: none.
-        Duration lease_time;
-    } limits;
-    struct Redis {
+    LimitSettings::Limits limits;
+    struct Redis : LimitSettings::Redis {
         std::string address;  // Empty: none.
-        Duration timeout;
-        bool allow_eviction;
-        std::string tls_ca;  // File. Empty: the system's.
     } redis;
     struct Postgres {
         std::string dsn;  // Empty unless it is the store.
