@@ -104,6 +104,14 @@ function(sluice_compiled_as_test target)
         target_compile_options(${target} PRIVATE -O1 -g1)
     endif()
     target_include_directories(${target} PUBLIC "${PROJECT_SOURCE_DIR}/tests")
+    # What every test includes is compiled once for all of them.
+    if(target STREQUAL test_support)
+        target_precompile_headers(${target} PRIVATE
+            <gmock/gmock.h> <gtest/gtest.h> <chrono> <functional> <map> <memory> <optional> <random> <string> <thread>
+            <variant> <vector>)
+    else()
+        target_precompile_headers(${target} REUSE_FROM test_support)
+    endif()
 endfunction()
 
 # sluice_contract(name SOURCES files... USES layers...)
