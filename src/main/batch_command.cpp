@@ -10,7 +10,7 @@
 #include "files/text_file.hpp"
 #include "main/client_call.hpp"
 #include "main/human_output.hpp"
-#include "main/json_text.hpp"
+#include "base/json_text.hpp"
 
 namespace sluice {
 namespace {

@@ -6,7 +6,7 @@
 #include <fmt/format.h>
 
 #include "main/bench_run.hpp"
-#include "main/json_text.hpp"
+#include "base/json_text.hpp"
 
 namespace sluice {
 namespace {

@@ -8,7 +8,7 @@
 #include <unistd.h>
 
 #include "main/human_output.hpp"
-#include "main/json_text.hpp"
+#include "base/json_text.hpp"
 #include "main/process_figures.hpp"
 
 namespace sluice {

@@ -11,7 +11,7 @@
 #include "base/iso8601.hpp"
 #include "main/bench_run.hpp"
 #include "main/human_output.hpp"
-#include "main/json_text.hpp"
+#include "base/json_text.hpp"
 
 namespace sluice {
 namespace {

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "main/json_text.hpp"
+#include "base/json_text.hpp"
 
 namespace sluice {
 

@@ -6,7 +6,7 @@
 #include <boost/json/parse.hpp>
 #include <boost/json/serialize.hpp>
 
-#include "main/utf8_walk.hpp"
+#include "base/utf8_walk.hpp"
 
 namespace sluice {
 namespace {

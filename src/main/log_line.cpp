@@ -1,19 +1,12 @@
 #include "main/log_line.hpp"
 
+#include "base/hex.hpp"
 #include "base/iso8601.hpp"
-#include "main/json_text.hpp"
-#include "main/utf8_walk.hpp"
+#include "base/json_text.hpp"
+#include "base/utf8_walk.hpp"
 
 namespace sluice {
 namespace {
-
-constexpr std::string_view kHex = "0123456789abcdef";
-
-void append_hex(std::string& line, unsigned number, int digits) {
-    for (int shift = (digits - 1) * 4; shift >= 0; shift -= 4) {
-        line += kHex[(number >> static_cast<unsigned>(shift)) & 15U];
-    }
-}
 
 void append_escape(std::string& line, const Utf8Step& step) {
     switch (step.character) {

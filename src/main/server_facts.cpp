@@ -5,7 +5,7 @@
 #include <unistd.h>
 
 #include "base/iso8601.hpp"
-#include "main/json_text.hpp"
+#include "base/json_text.hpp"
 #include "main/process_figures.hpp"
 #include "main/version.hpp"
 

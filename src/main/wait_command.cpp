@@ -7,7 +7,7 @@
 #include "base/iso8601.hpp"
 #include "main/client_call.hpp"
 #include "main/human_output.hpp"
-#include "main/json_text.hpp"
+#include "base/json_text.hpp"
 
 namespace sluice {
 namespace {

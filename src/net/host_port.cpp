@@ -1,7 +1,6 @@
 #include "net/host_port.hpp"
 
 #include <array>
-#include <charconv>
 #include <memory>
 
 #include <arpa/inet.h>
@@ -12,33 +11,6 @@
 namespace sluice::net {
 namespace {
 
-Unexpected<std::string> no_host_port(std::string_view text) {
-    return Unexpected{"'" + std::string{text} + "' is not of the form host:port or [address]:port."};
-}
-
-Result<std::uint16_t, std::string> parse_port(std::string_view text) {
-    std::uint16_t port = 0;
-    const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), port);
-    if (text.empty() || error != std::errc{} || end != text.data() + text.size()) {
-        return Unexpected{"'" + std::string{text} + "' is not a port; ports are 0 to 65535."};
-    }
-    return port;
-}
-
-bool is_host_byte(char byte) {
-    return (byte >= 'a' && byte <= 'z') || (byte >= 'A' && byte <= 'Z') || (byte >= '0' && byte <= '9') ||
-           byte == '.' || byte == '-' || byte == '_';
-}
-
-bool is_host_name(std::string_view host) {
-    for (const char byte : host) {
-        if (!is_host_byte(byte)) {
-            return false;
-        }
-    }
-    return !host.empty();
-}
-
 bool is_v6(std::string_view host) {
     in6_addr address{};
     return ::inet_pton(AF_INET6, std::string{host}.c_str(), &address) == 1;
@@ -46,29 +18,16 @@ bool is_v6(std::string_view host) {
 
 }  // namespace
 
-std::string HostPort::text() const {
-    const bool v6 = host.find(':') != std::string::npos;
-    return (v6 ? "[" + host + "]" : host) + ":" + std::to_string(port);
-}
-
 Result<HostPort, std::string> parse_host_port(std::string_view text) {
-    const std::size_t colon = text.rfind(':');
-    if (colon == std::string_view::npos) {
-        return no_host_port(text);
+    auto parsed = sluice::parse_host_port(text);
+    if (!parsed && parsed.error() == HostPortFault::BadPort) {
+        return Unexpected{"'" + std::string{text.substr(text.rfind(':') + 1)} +
+                          "' is not a port; ports are 0 to 65535."};
     }
-    std::string_view host = text.substr(0, colon);
-    const bool bracketed = host.size() > 2 && host.front() == '[' && host.back() == ']';
-    if (bracketed) {
-        host = host.substr(1, host.size() - 2);
+    if (!parsed || (text.starts_with('[') && !is_v6(parsed->host))) {
+        return Unexpected{"'" + std::string{text} + "' is not of the form host:port or [address]:port."};
     }
-    if (bracketed ? !is_v6(host) : !is_host_name(host)) {
-        return no_host_port(text);
-    }
-    const auto port = parse_port(text.substr(colon + 1));
-    if (!port) {
-        return Unexpected{port.error()};
-    }
-    return HostPort{std::string{host}, *port};
+    return std::move(*parsed);
 }
 
 std::string ServerUrl::text() const { return (tls ? "https://" : "http://") + address.text(); }

@@ -1,22 +1,14 @@
 #pragma once
 
-#include <cstdint>
 #include <string>
 #include <string_view>
 
+#include "base/host_port.hpp"
 #include "base/result.hpp"
 
 namespace sluice::net {
 
-struct HostPort {
-    std::string host;  // A name or an address, without the brackets of IPv6.
-    std::uint16_t port = 0;
-
-    bool operator==(const HostPort&) const = default;
-
-    // As written on the command line: [::1]:8080.
-    [[nodiscard]] std::string text() const;
-};
+using sluice::HostPort;
 
 // Reads `host:port` or `[v6]:port`. Fails with one sentence.
 Result<HostPort, std::string> parse_host_port(std::string_view text);

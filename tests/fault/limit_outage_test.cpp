@@ -104,8 +104,8 @@ TEST_F(LimitOutage, OfOneMasterOfAClusterLeavesTheKeysOfTheOthersExact) {
 
     EXPECT_EQ(others.allowed(), 0) << "of " << others.denied();
     // The line of the start names all of them.
-    EXPECT_THAT(node.log(), HasSubstr("LimitService - Redis at " + text_of(nodes[1])));
-    EXPECT_THAT(node.log(), testing::Not(HasSubstr("LimitService - Redis at " + text_of(nodes[0]))));
+    EXPECT_THAT(node.log(), HasSubstr("LimitService - Redis at " + nodes[1].text()));
+    EXPECT_THAT(node.log(), testing::Not(HasSubstr("LimitService - Redis at " + nodes[0].text())));
 }
 
 // A stall of less than two deadlines, as 80 ms are where the deadline is 50 ms.

@@ -119,7 +119,7 @@ TEST_F(RedisClusterFault, LosesAndDoublesNothingWhileSlotsAreResharded) {
 
     Load load{{{store.get()}, 8, keys}};
     load.await([](const Counts& counts) { return counts.admitted >= 2'000; });
-    run_command("redis-cli --cluster reshard " + text_of(nodes[0]) + " --cluster-from " +
+    run_command("redis-cli --cluster reshard " + nodes[0].text() + " --cluster-from " +
                 from.text({"CLUSTER", "MYID"}) + " --cluster-to " + to.text({"CLUSTER", "MYID"}) +
                 " --cluster-slots 100 --cluster-yes");
     const Tokens meanwhile = load.so_far().admitted;

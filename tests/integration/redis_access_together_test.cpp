@@ -125,7 +125,7 @@ TEST_F(RedisClusterAccess, RefusesANodeThatIsNamedAsOneServer) {
     const auto nodes = redis::parse_redis_address(redis_address("SLUICE_TEST_REDIS_CLUSTER"))->nodes;
 
     for (const std::string scheme : {"", "redis://"}) {
-        EXPECT_THAT(refusal(patient(scheme + text_of(nodes[0]))),
+        EXPECT_THAT(refusal(patient(scheme + nodes[0].text())),
                     testing::AllOf(HasSubstr("is a node of a Cluster"), HasSubstr("redis+cluster://")));
     }
 }

@@ -1,4 +1,5 @@
 #include "base/iso8601.hpp"
+#include "base/json_text.hpp"
 #include "door/http/limit_json.hpp"
 
 namespace sluice::http {

@@ -1,4 +1,5 @@
 #include "base/iso8601.hpp"
+#include "base/json_text.hpp"
 #include "door/http/await_done.hpp"
 #include "door/http/handlers.hpp"
 #include "door/http/json_body.hpp"

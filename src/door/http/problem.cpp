@@ -5,6 +5,8 @@
 
 #include <boost/beast/http/status.hpp>
 
+#include "base/json_text.hpp"
+
 namespace sluice::http {
 namespace {
 
@@ -78,24 +80,6 @@ void append_problem(std::string& json, const Problem& problem) {
     json += R"(,"status":)" + std::to_string(problem.status) + R"(,"detail":)";
     append_json_string(json, problem.detail);
     json += '}';
-}
-
-void append_json_string(std::string& json, std::string_view text) {
-    constexpr std::string_view kHex = "0123456789abcdef";
-    json += '"';
-    for (const char c : text) {
-        if (c == '"' || c == '\\') {
-            json += '\\';
-            json += c;
-        } else if (static_cast<unsigned char>(c) < 0x20) {
-            json += "\\u00";
-            json += kHex[static_cast<unsigned char>(c) >> 4U];
-            json += kHex[static_cast<unsigned char>(c) & 0xFU];
-        } else {
-            json += c;
-        }
-    }
-    json += '"';
 }
 
 std::string_view reason_phrase(unsigned status) {

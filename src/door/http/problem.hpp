@@ -25,9 +25,6 @@ std::string problem_json(const Problem& problem);
 // The short form inside batches and streams: {"code","status","detail"}.
 void append_problem(std::string& json, const Problem& problem);
 
-// Appends `text` as a JSON string. REQUIRES: valid UTF-8.
-void append_json_string(std::string& json, std::string_view text);
-
 // The standard's words for a status, for example "Not Found".
 std::string_view reason_phrase(unsigned status);
 

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 
+#include "base/percent.hpp"
 #include "door/http/handlers.hpp"
 #include "door/http/target.hpp"
 

@@ -1,4 +1,5 @@
 #include "base/iso8601.hpp"
+#include "base/json_text.hpp"
 #include "door/http/slot_json.hpp"
 
 namespace sluice::http {

@@ -1,15 +1,9 @@
 #include "door/http/target.hpp"
 
+#include "base/percent.hpp"
+
 namespace sluice::http {
 namespace {
-
-int hex_digit(char c) {
-    if (c >= '0' && c <= '9') {
-        return c - '0';
-    }
-    const char lower = static_cast<char>(c | 0x20);
-    return lower >= 'a' && lower <= 'f' ? lower - 'a' + 10 : -1;
-}
 
 // Takes the text up to `separator` off the front of `rest`.
 std::string_view take_until(std::string_view& rest, char separator) {
@@ -44,25 +38,6 @@ bool parse_query(std::string_view query, Target& target) {
 }
 
 }  // namespace
-
-std::optional<std::string> percent_decode(std::string_view text) {
-    std::string decoded;
-    decoded.reserve(text.size());
-    for (std::size_t i = 0; i < text.size(); ++i) {
-        if (text[i] != '%') {
-            decoded += text[i];
-            continue;
-        }
-        const int high = i + 2 < text.size() ? hex_digit(text[i + 1]) : -1;
-        const int low = i + 2 < text.size() ? hex_digit(text[i + 2]) : -1;
-        if (high < 0 || low < 0) {
-            return std::nullopt;
-        }
-        decoded += static_cast<char>(high * 16 + low);
-        i += 2;
-    }
-    return decoded;
-}
 
 std::optional<std::string_view> Target::parameter(std::string_view name) const {
     const auto found = query.find(name);

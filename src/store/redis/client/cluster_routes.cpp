@@ -56,12 +56,12 @@ Result<std::vector<SlotRange>, std::string> ask_for_slots(const Endpoint& node, 
     const auto reply =
         (*connection)->ask(Words{"CLUSTER", "SLOTS"}, std::chrono::steady_clock::now() + greeting.timeout);
     if (!reply || !reply->is_array()) {
-        return Failed{"Redis at " + text_of(node) + " is not part of a Cluster" +
+        return Failed{"Redis at " + node.text() + " is not part of a Cluster" +
                       (reply ? ": " + std::string{reply->text()} : "")};
     }
     auto ranges = read_slots(*reply, node);
     if (!ranges || ranges->empty()) {
-        return Failed{"the Cluster of Redis at " + text_of(node) + " has no slots assigned"};
+        return Failed{"the Cluster of Redis at " + node.text() + " has no slots assigned"};
     }
     return std::move(*ranges);
 }
@@ -153,7 +153,7 @@ private:
         if (!pool) {
             pool = std::make_shared<ConnectionPool>(
                 [this, endpoint] { return open_at(endpoint); }, wishes_.connections_max,
-                ServerWatchSettings{"Redis at " + text_of(endpoint), wishes_.patience, wishes_.observer});
+                ServerWatchSettings{"Redis at " + endpoint.text(), wishes_.patience, wishes_.observer});
         }
         return pool;
     }

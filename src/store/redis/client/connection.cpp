@@ -209,7 +209,7 @@ Result<std::unique_ptr<Connection>, std::string> connected(const Endpoint& endpo
     auto connection =
         std::make_unique<AsioConnection<Stream>>(endpoint, std::forward<Arguments>(arguments)...);
     if (const auto failure = connection->connect(deadline)) {
-        return Failed{"Redis at " + text_of(endpoint) + " cannot be reached: " + *failure};
+        return Failed{"Redis at " + endpoint.text() + " cannot be reached: " + *failure};
     }
     return std::unique_ptr<Connection>{std::move(connection)};
 }
@@ -250,7 +250,7 @@ Result<std::unique_ptr<Connection>, std::string> Connection::open(const Endpoint
         }
         return connected<tcp::socket>(endpoint, deadline);
     } catch (const std::exception& problem) {  // No descriptors or no memory left.
-        return Failed{"no connection to Redis at " + text_of(endpoint) + ": " + problem.what()};
+        return Failed{"no connection to Redis at " + endpoint.text() + ": " + problem.what()};
     }
 }
 

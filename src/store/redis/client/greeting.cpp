@@ -120,7 +120,7 @@ Result<std::unique_ptr<Connection>, std::string> greet(const Endpoint& endpoint,
         return connection;
     }
     if (const auto problem = examine(**connection, greeting, wanted)) {
-        return Failed{"Redis at " + text_of(endpoint) + " " + *problem};
+        return Failed{"Redis at " + endpoint.text() + " " + *problem};
     }
     return connection;
 }

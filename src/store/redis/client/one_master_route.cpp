@@ -46,7 +46,7 @@ OpenedRoutes opened(std::unique_ptr<Route> route) {
 std::string name_of(const RedisAddress& address) {
     std::string name = "Redis master '" + address.master + "' of the sentinels";
     for (const Endpoint& sentinel : address.nodes) {
-        name += " " + text_of(sentinel);
+        name += " " + sentinel.text();
     }
     return name;
 }
@@ -119,7 +119,7 @@ OpenedRoutes open_single_route(const Endpoint& server, const Greeting& greeting,
         [server, greeting, trial = wishes.trial] {
             return tried(greet(server, greeting, Wanted::Alone), trial, 0);
         },
-        wishes, "Redis at " + text_of(server)));
+        wishes, "Redis at " + server.text()));
 }
 
 OpenedRoutes open_sentinel_route(const RedisAddress& address, const Greeting& greeting,

@@ -2,8 +2,9 @@
 
 #include <algorithm>
 #include <array>
-#include <charconv>
 #include <optional>
+
+#include "base/percent.hpp"
 
 namespace sluice::redis {
 namespace {
@@ -24,77 +25,35 @@ constexpr std::array kSchemes{
     Scheme{"redis+cluster+tls://", Deployment::Cluster, true},
 };
 
-bool is_host_character(char c) {
+bool is_name_character(char c) {
     return (c >= 'A' && c <= 'Z') || (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9') || c == '.' ||
-           c == '-' || c == '_';
+           c == '-' || c == '_' || c == ':';
 }
 
-bool is_name_character(char c) { return is_host_character(c) || c == ':'; }
-
-template <class Predicate>
-bool all(std::string_view text, Predicate predicate) {
-    return !text.empty() && std::all_of(text.begin(), text.end(), predicate);
+bool is_name(std::string_view text) {
+    return !text.empty() && std::all_of(text.begin(), text.end(), is_name_character);
 }
 
-std::optional<std::uint16_t> parse_port(std::string_view text) {
-    std::uint16_t port = 0;
-    const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), port);
-    const bool whole = error == std::errc{} && end == text.data() + text.size();
-    return whole && port != 0 ? std::optional{port} : std::nullopt;
-}
-
-// `host:port` or `[IPv6]:port`.
 Result<Endpoint, std::string> parse_endpoint(std::string_view text) {
-    const std::size_t colon = text.rfind(':');
-    if (colon == std::string_view::npos) {
-        return Failed{"a Redis address needs host:port, and '" + std::string{text} + "' has no port"};
+    auto parsed = parse_host_port(text);
+    if (parsed && parsed->port != 0) {
+        return std::move(*parsed);
     }
-    const auto port = parse_port(text.substr(colon + 1));
-    if (!port) {
-        return Failed{"the port in '" + std::string{text} + "' is not a number from 1 to 65535"};
+    const std::string quoted = "'" + std::string{text} + "'";
+    if (parsed || parsed.error() == HostPortFault::BadPort) {
+        return Failed{"the port in " + quoted + " is not a number from 1 to 65535"};
     }
-    std::string_view host = text.substr(0, colon);
-    const bool bracketed = host.size() > 2 && host.front() == '[' && host.back() == ']';
-    if (bracketed) {
-        host = host.substr(1, host.size() - 2);
-    }
-    const auto allowed = bracketed ? is_name_character : is_host_character;
-    if (!all(host, allowed)) {
-        return Failed{"'" + std::string{text} + "' is not host:port"};
-    }
-    return Endpoint{std::string{host}, *port};
-}
-
-std::optional<unsigned> hex_digit(char c) {
-    unsigned digit = 0;
-    const auto [end, error] = std::from_chars(&c, &c + 1, digit, 16);
-    return error == std::errc{} ? std::optional{digit} : std::nullopt;
-}
-
-std::optional<std::string> percent_decoded(std::string_view text) {
-    std::string decoded;
-    for (std::size_t i = 0; i < text.size(); ++i) {
-        if (text[i] != '%') {
-            decoded.push_back(text[i]);
-            continue;
-        }
-        const auto high = i + 2 < text.size() ? hex_digit(text[i + 1]) : std::nullopt;
-        const auto low = high ? hex_digit(text[i + 2]) : std::nullopt;
-        if (!low) {
-            return std::nullopt;
-        }
-        decoded.push_back(static_cast<char>(*high * 16 + *low));
-        i += 2;
-    }
-    return decoded;
+    return Failed{parsed.error() == HostPortFault::NoPort
+                      ? "a Redis address needs host:port, and " + quoted + " has no port"
+                      : quoted + " is not host:port"};
 }
 
 // `user:password`, `:password` or `user`, all percent-encoded. False: malformed.
 bool parse_identity(std::string_view text, RedisAddress& address) {
     const std::size_t colon = text.find(':');
-    const auto user = percent_decoded(text.substr(0, colon));
+    const auto user = percent_decode(text.substr(0, colon));
     const auto password = colon == std::string_view::npos ? std::optional<std::string>{""}
-                                                          : percent_decoded(text.substr(colon + 1));
+                                                          : percent_decode(text.substr(colon + 1));
     if (!user || !password || (!user->empty() && password->empty())) {
         return false;
     }
@@ -125,7 +84,7 @@ Result<void, std::string> parse_nodes(std::string_view text, RedisAddress& addre
 // What follows the first slash: the master's name for Sentinel, nothing for others.
 Result<void, std::string> parse_path(std::string_view path, RedisAddress& address) {
     if (address.deployment == Deployment::Sentinel) {
-        if (!all(path, is_name_character)) {
+        if (!is_name(path)) {
             return Failed{"redis+sentinel:// needs the name of the master behind a slash"};
         }
         address.master = path;
@@ -156,11 +115,6 @@ Result<RedisAddress, std::string> parse_rest(std::string_view rest, RedisAddress
 }
 
 }  // namespace
-
-std::string text_of(const Endpoint& endpoint) {
-    const bool bracketed = endpoint.host.find(':') != std::string::npos;
-    return (bracketed ? "[" + endpoint.host + "]" : endpoint.host) + ":" + std::to_string(endpoint.port);
-}
 
 Result<RedisAddress, std::string> parse_redis_address(std::string_view text) {
     for (const Scheme& scheme : kSchemes) {

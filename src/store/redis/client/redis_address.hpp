@@ -1,23 +1,16 @@
 #pragma once
 
-#include <compare>
 #include <cstdint>
 #include <string>
 #include <string_view>
 #include <vector>
 
+#include "base/host_port.hpp"
 #include "base/result.hpp"
 
 namespace sluice::redis {
 
-struct Endpoint {
-    std::string host;  // A name or an address; IPv6 without brackets.
-    std::uint16_t port = 0;
-
-    auto operator<=>(const Endpoint&) const = default;
-};
-
-std::string text_of(const Endpoint& endpoint);
+using Endpoint = HostPort;
 
 enum class Deployment : std::uint8_t { Single, Sentinel, Cluster };
 

@@ -6,6 +6,8 @@
 
 #include <openssl/evp.h>
 
+#include "base/hex.hpp"
+
 namespace sluice::redis {
 namespace {
 
@@ -13,11 +15,9 @@ std::string sha1_in_hex(std::string_view text) {
     std::array<unsigned char, EVP_MAX_MD_SIZE> digest{};
     unsigned int size = 0;
     EVP_Digest(text.data(), text.size(), digest.data(), &size, EVP_sha1(), nullptr);
-    constexpr std::string_view kDigits = "0123456789abcdef";
     std::string hex;
     for (unsigned int i = 0; i < size; ++i) {
-        hex.push_back(kDigits[digest.at(i) >> 4U]);
-        hex.push_back(kDigits[digest.at(i) & 0xFU]);
+        append_hex(hex, digest.at(i), 2);
     }
     return hex;
 }

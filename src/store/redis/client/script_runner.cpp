@@ -46,7 +46,7 @@ struct Parcel {
     }
 
     // The pool's server may be whatever is the master.
-    [[nodiscard]] std::string speaker() const { return "Redis at " + text_of(connection->endpoint()); }
+    [[nodiscard]] std::string speaker() const { return "Redis at " + connection->endpoint().text(); }
 
     void note(const Reply& reply) {
         if (refuses_work(reply)) {

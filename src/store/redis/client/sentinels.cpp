@@ -84,13 +84,13 @@ Result<Sentinels::Word, std::string> Sentinels::ask(Line& line) {
     }
     const auto reply = ask(line, "MASTER");
     if (!reply) {
-        return Failed{"the sentinel at " + text_of(line.sentinel) + " does not answer"};
+        return Failed{"the sentinel at " + line.sentinel.text() + " does not answer"};
     }
     const auto facts = pairs_in(*reply);
     auto master = endpoint_in(facts);
     const auto epoch = facts.find("config-epoch");
     if (!master || epoch == facts.end()) {
-        return Failed{"the sentinel at " + text_of(line.sentinel) + " knows no master '" + name_ + "'"};
+        return Failed{"the sentinel at " + line.sentinel.text() + " knows no master '" + name_ + "'"};
     }
     Word word{std::move(*master), number_in<std::int64_t>(epoch->second), false};
     if (!has_flag(facts, "failover_in_progress")) {

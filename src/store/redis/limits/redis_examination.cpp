@@ -28,7 +28,7 @@ std::optional<RedisClock> ask_time(Connection& connection, Deadline deadline) {
     const std::string_view rest = reply->at(1).text();
     std::from_chars(rest.data(), rest.data() + rest.size(), micros);
     const Instant told{std::chrono::seconds{seconds} + Duration{micros / 1'000}};
-    return RedisClock{text_of(connection.endpoint()), told - (asked + (answered - asked) / 2)};
+    return RedisClock{connection.endpoint().text(), told - (asked + (answered - asked) / 2)};
 }
 
 }  // namespace

@@ -55,7 +55,7 @@ Trial make_trial(const Script& script, const MomentClock* clock, std::chrono::mi
                                      std::uint16_t slot) -> std::optional<std::string> {
         const auto deadline = std::chrono::steady_clock::now() + timeout;
         const auto trouble = try_script(connection, trial_commands(script, clock, key_in(slot)), deadline);
-        return trouble ? std::optional{"Redis at " + text_of(connection.endpoint()) + " " + *trouble}
+        return trouble ? std::optional{"Redis at " + connection.endpoint().text() + " " + *trouble}
                        : std::nullopt;
     };
 }

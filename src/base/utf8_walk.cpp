@@ -1,4 +1,4 @@
-#include "main/utf8_walk.hpp"
+#include "base/utf8_walk.hpp"
 
 namespace sluice {
 

@@ -1,11 +1,27 @@
-#include "main/json_text.hpp"
+#include "base/json_text.hpp"
 
-#include "main/utf8_walk.hpp"
+#include "base/hex.hpp"
+#include "base/utf8_walk.hpp"
 
 namespace sluice {
 
+void append_json_string(std::string& json, std::string_view text) {
+    json += '"';
+    for (const char c : text) {
+        if (c == '"' || c == '\\') {
+            json += '\\';
+            json += c;
+        } else if (static_cast<unsigned char>(c) < 0x20) {
+            json += "\\u";
+            append_hex(json, static_cast<unsigned char>(c), 4);
+        } else {
+            json += c;
+        }
+    }
+    json += '"';
+}
+
 std::string json_string(std::string_view text) {
-    constexpr std::string_view kHex = "0123456789abcdef";
     std::string quoted = "\"";
     while (!text.empty()) {
         const Utf8Step step = next_character(text);
@@ -18,9 +34,7 @@ std::string json_string(std::string_view text) {
             quoted += "\\n";
         } else if (step.control()) {
             quoted += "\\u";
-            for (int shift = 12; shift >= 0; shift -= 4) {
-                quoted += kHex[(static_cast<unsigned>(step.character) >> static_cast<unsigned>(shift)) & 15U];
-            }
+            append_hex(quoted, static_cast<unsigned>(step.character), 4);
         } else {
             quoted += step.bytes;
         }
