@@ -1,17 +1,17 @@
 #pragma once
 
-#include <chrono>
-#include <condition_variable>
+#include <algorithm>
 #include <cstddef>
 #include <functional>
+#include <memory>
 #include <mutex>
 #include <optional>
 #include <span>
-#include <thread>
 #include <vector>
 
-#include "app/turn_queue.hpp"
+#include "app/batch_queue.hpp"
 #include "base/result.hpp"
+#include "base/runtime.hpp"
 #include "base/unique_function.hpp"
 
 namespace sluice {
@@ -19,26 +19,25 @@ namespace sluice {
 // Why a combiner did not run a request.
 enum class Refusal {
     Overloaded,  // The queue was full.
-    Expired,     // The deadline passed before its turn came.
+    Expired,     // The deadline came before its turn.
     Stopped,     // The combiner is shutting down.
 };
 
 // Turns requests that arrive one by one into batches: a worker takes all that is waiting, up to batch_max,
-// runs it at once, and completes each request. There is no timer: alone, a request runs at once; under load
-// the batch grows while the one before it runs.
+// runs it at once, and completes each request. Nothing is held back for a batch: alone, a request runs at
+// once; under load the batch grows while the one before it runs. All rules of the queue are in BatchQueue;
+// this is its lock, its workers and its timer.
 // It promises:
 //   - the queue is bounded; whoever waits for room bounds itself by what it has under way;
 //   - those that wait for room and those that do not take turns: neither keeps the other from being served;
 //   - a request that was taken into a run is completed with that run's reply, never with Expired;
-//   - one whose deadline passes before is completed then, as long as those before it expire no later;
-//   - every submitted request is completed exactly once, from a thread of the combiner or from submit()
-//   itself.
-// Thread safety: submit() and stop() from any thread. Completions run on the combiner's threads and must not
-// block.
+//   - one whose deadline comes before is completed then, as long as those before it expire no later;
+//   - every submitted request is completed exactly once, by a worker, by a timer of the runtime, or by
+//     submit() itself.
+// Thread safety: submit() and stop() from any thread. Completions must not block.
 template <class Request, class Reply>
 class Combiner {
 public:
-    using SteadyTime = std::chrono::steady_clock::time_point;
     using Completion = UniqueFunction<void(Result<Reply, Refusal>)>;
     // Gives one reply per request, in order. Does not throw.
     using Run = std::function<std::vector<Reply>(std::span<Request>)>;
@@ -51,20 +50,21 @@ public:
         WhenFull when_full = WhenFull::Refuse;
     };
 
-    Combiner(CombinerLimits limits, Run run) : run_{std::move(run)}, queue_{limits} {
-        for (std::size_t i = 0; i < limits.workers; ++i) {
-            threads_.emplace_back([this] { work(); });
-        }
-        threads_.emplace_back([this] { watch(); });
-    }
+    // The runtime outlives the combiner.
+    Combiner(Runtime& runtime, CombinerLimits limits, Run run)
+        : clock_{runtime},
+          workers_max_{limits.workers},
+          run_{std::move(run)},
+          queue_{limits},
+          workers_{runtime.hire(limits.workers)},
+          timer_{runtime.timer([this] { expire(); })} {}
 
     ~Combiner() { stop(); }
     Combiner(const Combiner&) = delete;
     Combiner& operator=(const Combiner&) = delete;
 
     void submit(Ticket ticket) {
-        const auto refusal = enqueue(ticket);
-        if (refusal) {
+        if (const auto refusal = enqueue(ticket)) {
             ticket.complete(Unexpected{*refusal});
         }
     }
@@ -74,11 +74,12 @@ public:
         {
             const std::lock_guard lock{mutex_};
             stopping_ = true;
+            ++called_;
         }
-        work_arrived_.notify_all();
-        must_watch_.notify_all();
-        const std::lock_guard lock{join_mutex_};
-        threads_.clear();
+        // A last look: whoever has just put something into the queue may still be about to call a worker.
+        post();
+        workers_->finish();
+        timer_->stop();
     }
 
     // The weight that waits now and counts against the queue's bound.
@@ -89,7 +90,7 @@ public:
 
 private:
     std::optional<Refusal> enqueue(Ticket& ticket) {
-        bool wake = false;
+        bool needs_worker = false;
         {
             const std::lock_guard lock{mutex_};
             if (stopping_) {
@@ -98,99 +99,108 @@ private:
             if (!queue_.add(ticket)) {
                 return Refusal::Overloaded;
             }
-            wake = idle_ > 0;
-            start_watching();
+            needs_worker = call_worker();
         }
-        if (wake) {
-            work_arrived_.notify_one();
+        if (needs_worker) {
+            post();
         }
         return std::nullopt;
     }
 
-    void work() {
+    void post() {
+        workers_->post([this] { serve(); });
+    }
+
+    // With mutex_ held, and something in the queue. True: the caller has to post a worker, which then looks
+    // at the queue. False: all are busy, and look at it before they rest; only a deadline may come earlier.
+    bool call_worker() {
+        if (called_ + busy_ < workers_max_) {
+            ++called_;
+            return true;
+        }
+        if (!is_timer_set_ && queue_.first_deadline() != SteadyTime::max()) {
+            is_timer_set_ = true;
+            timer_->set(queue_.first_deadline());
+        }
+        return false;
+    }
+
+    // What a worker does: batch after batch, until nothing waits.
+    void serve() {
+        {
+            const std::lock_guard lock{mutex_};
+            --called_;
+            ++busy_;
+        }
         std::vector<Ticket> batch;
+        std::vector<Ticket> late;
         std::vector<Request> requests;
-        while (take(batch)) {
-            drop_expired(batch);
-            requests.clear();
+        while (take(batch, late)) {
+            complete_expired(late);
             for (Ticket& ticket : batch) {
                 requests.push_back(std::move(ticket.request));
             }
-            if (!requests.empty()) {
-                std::vector<Reply> replies = run_(std::span{requests});
-                for (std::size_t i = 0; i < batch.size(); ++i) {
-                    batch[i].complete(std::move(replies[i]));
-                }
+            std::vector<Reply> replies = requests.empty() ? std::vector<Reply>{} : run_(std::span{requests});
+            for (std::size_t i = 0; i < batch.size(); ++i) {
+                batch[i].complete(std::move(replies[i]));
             }
             batch.clear();
+            requests.clear();
         }
     }
 
-    // Waits for work and takes a batch of it. False when there will be none any more.
-    bool take(std::vector<Ticket>& batch) {
-        std::unique_lock lock{mutex_};
-        ++idle_;
-        work_arrived_.wait(lock, [this] { return stopping_ || !queue_.empty(); });
-        --idle_;
-        queue_.take(batch);
-        start_watching();
-        if (!queue_.empty() && idle_ > 0) {
-            work_arrived_.notify_one();
-        }
-        return !batch.empty();
-    }
-
-    // REQUIRES: mutex_ is held. What a worker takes at once needs no watching.
-    void start_watching() {
-        if (!is_watching_ && idle_ == 0 && queue_.first_deadline() != SteadyTime::max()) {
-            is_watching_ = true;
-            must_watch_.notify_one();
-        }
-    }
-
-    // Completes those whose deadline has passed, also while every worker is busy.
-    void watch() {
-        std::unique_lock lock{mutex_};
-        while (!stopping_) {
-            const SteadyTime deadline = queue_.first_deadline();
-            is_watching_ = deadline != SteadyTime::max();
-            if (!is_watching_) {
-                must_watch_.wait(lock, [this] { return stopping_ || is_watching_; });
-            } else if (deadline >= std::chrono::steady_clock::now()) {
-                must_watch_.wait_until(lock, deadline + kBeyond, [this] { return stopping_; });
-            } else {
-                Ticket late = queue_.take_first();
-                lock.unlock();
-                late.complete(Unexpected{Refusal::Expired});
-                lock.lock();
-            }
-        }
-    }
-
-    static void drop_expired(std::vector<Ticket>& batch) {
-        const SteadyTime now = std::chrono::steady_clock::now();
-        std::erase_if(batch, [now](Ticket& ticket) {
-            if (ticket.deadline >= now) {
+    // False when nothing waits: this worker is busy no more.
+    bool take(std::vector<Ticket>& batch, std::vector<Ticket>& late) {
+        bool needs_another = false;
+        {
+            const std::lock_guard lock{mutex_};
+            if (queue_.empty()) {
+                --busy_;
                 return false;
             }
-            ticket.complete(Unexpected{Refusal::Expired});
-            return true;
-        });
+            queue_.take(clock_.now(), batch, late);
+            needs_another = !queue_.empty() && call_worker();
+        }
+        if (needs_another) {
+            post();
+        }
+        return true;
     }
 
-    static constexpr std::chrono::milliseconds kBeyond{1};  // So that a deadline has passed, not just come.
+    // The timer's call: completes those whose deadline has come, also while every worker is busy. Some at a
+    // time, because other timers wait meanwhile.
+    void expire() {
+        constexpr std::size_t kAtATime = 256;
+        std::vector<Ticket> late;
+        {
+            const std::lock_guard lock{mutex_};
+            const SteadyTime now = clock_.now();
+            queue_.take_late(now, late, kAtATime);
+            const SteadyTime next = queue_.first_deadline();
+            is_timer_set_ = next != SteadyTime::max();
+            timer_->set(is_timer_set_ ? std::max(next, now) : next);
+        }
+        complete_expired(late);
+    }
 
+    static void complete_expired(std::vector<Ticket>& late) {
+        for (Ticket& ticket : late) {
+            ticket.complete(Unexpected{Refusal::Expired});
+        }
+        late.clear();
+    }
+
+    const SteadyClock& clock_;
+    const std::size_t workers_max_;
     const Run run_;
     mutable std::mutex mutex_;
-    std::condition_variable work_arrived_;
-    std::condition_variable must_watch_;
-    TurnQueue<Ticket> queue_;   // Guarded by mutex_.
-    std::size_t idle_ = 0;      // Guarded by mutex_. Workers that wait.
-    bool is_watching_ = false;  // Guarded by mutex_.
-    bool stopping_ = false;     // Guarded by mutex_.
-    std::mutex join_mutex_;
-    std::vector<std::jthread>
-        threads_;  // Guarded by join_mutex_ once constructed. Last: they use all the rest.
+    BatchQueue<Ticket> queue_;   // Guarded by mutex_, like the next four.
+    std::size_t called_ = 0;     // Workers that were posted and have not begun.
+    std::size_t busy_ = 0;       // Workers that will look at the queue again.
+    bool is_timer_set_ = false;  // For the first deadline, or an earlier one.
+    bool stopping_ = false;
+    const std::unique_ptr<Workers> workers_;
+    const std::unique_ptr<Timer> timer_;  // Last: they use all the rest.
 };
 
 }  // namespace sluice

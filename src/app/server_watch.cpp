@@ -1,9 +1,6 @@
 #include "app/server_watch.hpp"
 
-#include <random>
 #include <utility>
-
-#include "base/backoff.hpp"
 
 namespace sluice {
 namespace {
@@ -23,11 +20,12 @@ ServerWatch::ServerWatch(ServerWatchSettings settings, Probe probe, std::functio
     : settings_{std::move(settings)},
       probe_{std::move(probe)},
       changed_{std::move(changed)},
-      thread_{[this](const std::stop_token& stop) { work(stop); }} {}
+      pauses_{kPauses, settings_.seed},
+      looks_{settings_.runtime, Repeating::kUntilNudged,
+             [this](const std::stop_token& /*stop*/) { return look(); }} {}
 
 ServerWatch::~ServerWatch() {
-    thread_.request_stop();
-    thread_.join();
+    looks_.stop();
     if (down() && settings_.observer != nullptr) {
         settings_.observer->server_left(settings_.server);
     }
@@ -53,17 +51,18 @@ void ServerWatch::failed(const std::string& reason) {
         return;
     }
     if (calm()) {
-        suspected_at_ = Clock::now();
+        suspected_at_ = settings_.runtime.now();
         probes_failed_ = 0;
         calm_.store(false, std::memory_order_relaxed);
-        suspected_.notify_one();
+        looks_.nudge();
         return;
     }
     judge(reason);
 }
 
 void ServerWatch::judge(const std::string& reason) {
-    const bool silent_for_long = Clock::now() - suspected_at_ >= kPatiencesToBeDown * settings_.patience;
+    const bool silent_for_long =
+        settings_.runtime.now() - suspected_at_ >= kPatiencesToBeDown * settings_.patience;
     if (down() || calm() || (probes_failed_ < kProbesToBeDown && !silent_for_long)) {
         return;
     }
@@ -82,24 +81,23 @@ void ServerWatch::recover() {
     tell_change();
 }
 
-void ServerWatch::work(const std::stop_token& stop) {
-    Backoff pauses{kPauses, std::random_device{}()};
-    std::unique_lock lock{mutex_};
-    while (suspected_.wait(lock, stop, [this] { return !calm(); }) && !stop.stop_requested()) {
-        lock.unlock();
-        const auto trouble = probe_();
-        lock.lock();
-        milliseconds pause = kRest;
-        if (trouble) {
-            ++probes_failed_;
-            judge(*trouble);
-            pause = pauses.next();
-        } else {
-            pauses.reset();
-            recover();
+Repeating::Pause ServerWatch::look() {
+    {
+        const std::lock_guard lock{mutex_};
+        if (calm()) {
+            return Repeating::kUntilNudged;
         }
-        suspected_.wait_for(lock, stop, pause, [] { return false; });
     }
+    const auto trouble = probe_();
+    const std::lock_guard lock{mutex_};
+    if (trouble) {
+        ++probes_failed_;
+        judge(*trouble);
+        return pauses_.next();
+    }
+    pauses_.reset();
+    recover();
+    return kRest;
 }
 
 }  // namespace sluice

@@ -2,12 +2,14 @@
 
 #include <atomic>
 #include <chrono>
-#include <condition_variable>
 #include <functional>
 #include <mutex>
 #include <optional>
+#include <random>
 #include <string>
-#include <thread>
+
+#include "base/backoff.hpp"
+#include "base/repeating.hpp"
 
 namespace sluice {
 
@@ -28,7 +30,9 @@ struct ServerWatchSettings {
     // How long callers wait for an answer. A server that is silent for less than three times as long is not
     // taken for down.
     std::chrono::milliseconds patience;
-    ServerObserver* observer = nullptr;  // Outlives the watch. Null: nobody hears.
+    Runtime& runtime;                             // Outlives the watch.
+    ServerObserver* observer = nullptr;           // Outlives the watch. Null: nobody hears.
+    std::uint64_t seed = std::random_device{}();  // Of the pauses between its questions.
 };
 
 // The circuit breaker before one server. Who calls the server tells how each call went. A call that failed is
@@ -63,10 +67,9 @@ public:
     void failed(const std::string& reason);
 
 private:
-    using Clock = std::chrono::steady_clock;
-
     void settle();
-    void work(const std::stop_token& stop);
+    // Asks the server, unless all is well, and says when to look again.
+    Repeating::Pause look();
     // All with mutex_ held.
     void judge(const std::string& reason);
     void recover();
@@ -78,10 +81,10 @@ private:
     std::atomic<bool> calm_ = true;
     std::atomic<bool> down_ = false;
     std::mutex mutex_;
-    std::condition_variable_any suspected_;
-    Clock::time_point suspected_at_{};  // Guarded by mutex_, like all below. While not calm.
-    int probes_failed_ = 0;             // In a row.
-    std::jthread thread_;               // Last: it uses all the rest.
+    SteadyTime suspected_at_{};  // Guarded by mutex_, like the next. While not calm.
+    int probes_failed_ = 0;      // In a row.
+    Backoff pauses_;             // Only look() uses them.
+    Repeating looks_;            // Last: they use all the rest.
 };
 
 }  // namespace sluice

@@ -29,10 +29,11 @@ Result<void, std::string> open_memory(const Settings& settings, ChosenLimitStore
     return {};
 }
 
-Result<void, std::string> open_redis(const Settings& settings, ServerObserver& observer,
+Result<void, std::string> open_redis(const Settings& settings, const LimitStoreWorld& world,
                                      ChosenLimitStore& chosen) {
     RedisOptions options;
-    options.observer = &observer;
+    options.observer = &world.servers;
+    options.runtime = &world.runtime;
     options.patience = settings.limits.deadline;
     options.address = settings.redis.address;
     options.timeout = settings.redis.timeout;
@@ -61,6 +62,7 @@ Result<void, std::string> open_postgres(const Settings& settings, const LimitSto
     PostgresLimitOptions options;
     options.migrate = settings.postgres.migrate;
     options.observer = &world.servers;
+    options.runtime = &world.runtime;
     options.patience = settings.limits.deadline;
     options.key_wait = key_wait(settings.limits.deadline);
     auto store = open_postgres_limit_store(pool, options, world.log, world.postgres.pool_metrics);
@@ -89,7 +91,7 @@ Result<ChosenLimitStore, std::string> choose_limit_store(const Settings& setting
     ChosenLimitStore chosen;
     chosen.clock = make_fast_clock();
     chosen.local = make_memory_limit_store({.keys_max = kLocalKeysMax, .seed = random_seed()}, *chosen.clock);
-    const auto opened = !settings.redis.address.empty()         ? open_redis(settings, world.servers, chosen)
+    const auto opened = !settings.redis.address.empty()         ? open_redis(settings, world, chosen)
                         : settings.store == StoreKind::Postgres ? open_postgres(settings, world, chosen)
                                                                 : open_memory(settings, chosen);
     if (!opened) {

@@ -30,6 +30,7 @@ struct ChosenLimitStore {
 struct LimitStoreWorld {
     Log& log;
     ServerObserver& servers;
+    Runtime& runtime;
     const PostgresWorld& postgres;
 };
 

@@ -4,25 +4,17 @@ namespace sluice {
 namespace {
 
 constexpr std::string_view kComponent = "Plans";
+constexpr std::chrono::seconds kTurn{1};
 
 }  // namespace
 
-PlanPublisher::PlanPublisher(const PlanBook& plans, Publish publish, Log& log)
+PlanPublisher::PlanPublisher(const PlanBook& plans, Publish publish, Log& log, Runtime& runtime)
     : plans_{plans}, publish_{std::move(publish)}, log_{log} {
     catch_up();  // Before anybody is served.
-    thread_ = std::jthread{[this](const std::stop_token& stop) { work(stop); }};
-}
-
-PlanPublisher::~PlanPublisher() = default;
-
-void PlanPublisher::work(const std::stop_token& stop) {
-    std::unique_lock lock{mutex_};
-    while (!stop.stop_requested()) {
-        stopped_.wait_for(lock, stop, std::chrono::seconds{1}, [] { return false; });
-        if (!stop.stop_requested()) {
-            catch_up();
-        }
-    }
+    looks_.emplace(runtime, kTurn, [this](const std::stop_token& /*stop*/) {
+        catch_up();
+        return kTurn;
+    });
 }
 
 void PlanPublisher::catch_up() {

@@ -1,12 +1,11 @@
 #pragma once
 
-#include <condition_variable>
 #include <functional>
-#include <mutex>
-#include <thread>
+#include <optional>
 
 #include "app/limits/plan_book.hpp"
 #include "base/log.hpp"
+#include "base/repeating.hpp"
 
 namespace sluice {
 
@@ -19,13 +18,9 @@ public:
     // Publishing returns false when the store did not answer.
     using Publish = std::function<bool(const PlanSet&)>;
 
-    PlanPublisher(const PlanBook& plans, Publish publish, Log& log);
-    ~PlanPublisher();
-    PlanPublisher(const PlanPublisher&) = delete;
-    PlanPublisher& operator=(const PlanPublisher&) = delete;
+    PlanPublisher(const PlanBook& plans, Publish publish, Log& log, Runtime& runtime);
 
 private:
-    void work(const std::stop_token& stop);
     void catch_up();
 
     const PlanBook& plans_;
@@ -33,9 +28,7 @@ private:
     Log& log_;
     std::uint64_t published_ = 0;  // The version that the store knows.
     bool failing_ = false;
-    std::mutex mutex_;
-    std::condition_variable_any stopped_;
-    std::jthread thread_;  // Last: it uses all the rest.
+    std::optional<Repeating> looks_;  // Last: they use all the rest.
 };
 
 }  // namespace sluice

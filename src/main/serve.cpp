@@ -3,6 +3,7 @@
 #include <atomic>
 #include <csignal>
 #include <ostream>
+#include <thread>
 
 #include <pthread.h>
 
@@ -84,7 +85,8 @@ public:
         SlotServiceOptions options;
         options.batch_max = settings_.batch_max;
         options.workers = store_.workers;
-        slots_ = std::make_unique<SlotService>(options, SlotServiceWorld{*store_.slots, metrics_, *log_});
+        slots_ = std::make_unique<SlotService>(options,
+                                               SlotServiceWorld{*store_.slots, metrics_, *log_, *runtime_});
         if (const auto opened_limits = open_limits(); !opened_limits) {
             return Unexpected{opened_limits.error()};
         }
@@ -111,7 +113,7 @@ private:
             }
         }
         const PostgresWorld postgres{metrics_, lives_};
-        auto chosen = choose_limit_store(settings_, {*log_, limit_servers_, postgres});
+        auto chosen = choose_limit_store(settings_, {*log_, limit_servers_, *runtime_, postgres});
         if (!chosen) {
             return Unexpected{chosen.error()};
         }
@@ -123,13 +125,13 @@ private:
         options.node.blocks.lease_time = settings_.limits.lease_time;
         options.policy.open = {settings_.limits.fail_open_time, settings_.limits.fail_open_tokens};
         if (limit_store_.shelf != nullptr) {
-            shared_plans_ = std::make_unique<SharedPlans>(plans_, *limit_store_.shelf, *log_);
+            shared_plans_ = std::make_unique<SharedPlans>(plans_, *limit_store_.shelf, *log_, *runtime_);
         }
         limits_ = std::make_unique<LimitService>(
             options, LimitServiceWorld{*limit_store_.store, *limit_store_.local, plans_, metrics_.limits(),
-                                       limit_servers_, shared_plans_.get()});
+                                       limit_servers_, *runtime_, shared_plans_.get()});
         if (limit_store_.publish) {
-            publisher_ = std::make_unique<PlanPublisher>(plans_, limit_store_.publish, *log_);
+            publisher_ = std::make_unique<PlanPublisher>(plans_, limit_store_.publish, *log_, *runtime_);
         }
         return {};
     }
@@ -250,6 +252,7 @@ private:
     const SettingsInForce& in_force_;
     const Settings& settings_ = in_force_.settings;
     SystemClock clock_;
+    const std::unique_ptr<Runtime> runtime_ = make_machine_runtime();
     std::unique_ptr<DaemonLog> log_;
     PrometheusMetrics metrics_;
     const std::shared_ptr<postgres::ServerLives> lives_ = std::make_shared<postgres::ServerLives>(*log_);

@@ -124,7 +124,8 @@ TEST_P(SlotStoreContract, GivesEachEventOneSlotWhenManyThreadsAskAtOneTime) {
     const std::size_t events = kEvents / GetParam().round_trips;
     put(draft("a", kCap, 1s));
     Replies replies;
-    SlotService service{{}, {store(), around_.metrics, around_.log}};
+    const auto runtime = make_machine_runtime();
+    SlotService service{{}, {store(), around_.metrics, around_.log, *runtime}};
     std::latch answered{static_cast<std::ptrdiff_t>(events * kCopies)};
     {
         std::vector<std::jthread> threads;

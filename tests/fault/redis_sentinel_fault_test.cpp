@@ -1,6 +1,7 @@
 #include <condition_variable>
 #include <csignal>
 #include <mutex>
+#include <thread>
 
 #include <gmock/gmock.h>
 

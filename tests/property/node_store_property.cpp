@@ -27,9 +27,9 @@ public:
         plans_ = book_.current();
         NodeStoreOptions options;
         options.denials.longest = Wait{between(random_, 0, 1) * 300'000};
-        options.clock = steady(clock_);
         for (std::int64_t i = 0; i < count_; ++i) {
-            nodes_.push_back(std::make_unique<NodeStore>(options, store_, book_, metrics_));
+            nodes_.push_back(
+                std::make_unique<NodeStore>(options, NodeStoreWorld{store_, book_, metrics_, steady_}));
         }
         store_.before = [this](std::uint64_t) -> std::optional<LimitFault> {
             interrupt();
@@ -117,6 +117,7 @@ private:
     Tokens refill_ = between(random_, 1, 5);
     Tokens lease_ = between(random_, 1, capacity_);
     HandMomentClock clock_{kMidnight};
+    SteadyOf steady_{clock_};
     std::unique_ptr<MemoryLimitStore> memory_ = make_memory_limit_store({.keys_max = 64, .seed = 3}, clock_);
     FaultyLimitStore store_{*memory_};
     PlanBook book_;
@@ -155,8 +156,7 @@ public:
     explicit Twins(std::uint64_t seed) : random_{seed} {
         NodeStoreOptions options;
         options.denials = {.longest = Wait{between(random_, 1, 100)}, .keys_max = 128};
-        options.clock = steady(clock_);
-        node_ = std::make_unique<NodeStore>(options, *behind_, book_, metrics_);
+        node_ = std::make_unique<NodeStore>(options, NodeStoreWorld{*behind_, book_, metrics_, steady_});
         for (std::size_t i = 0; i < plans_.size(); ++i) {
             change(i);
         }
@@ -256,6 +256,7 @@ private:
 
     Random random_;
     HandMomentClock clock_{kMidnight};
+    SteadyOf steady_{clock_};
     std::unique_ptr<MemoryLimitStore> behind_ = make_memory_limit_store({.keys_max = 64, .seed = 3}, clock_);
     std::unique_ptr<MemoryLimitStore> bare_ = make_memory_limit_store({.keys_max = 64, .seed = 3}, clock_);
     PlanBook book_;

@@ -33,10 +33,11 @@ protected:
             options.tls = door_tls();
         }
         store_ = make_slot_ledger(make_memory_slot_tables(), ledger, {clock_, metrics_, log_});
-        service_ =
-            std::make_unique<SlotService>(SlotServiceOptions{}, SlotServiceWorld{*store_, metrics_, log_});
+        service_ = std::make_unique<SlotService>(SlotServiceOptions{},
+                                                 SlotServiceWorld{*store_, metrics_, log_, *runtime_});
         limits_ = std::make_unique<LimitService>(
-            limits, LimitServiceWorld{limit_store_, *local_limits_, plans_, limit_metrics_, limit_servers_});
+            limits, LimitServiceWorld{limit_store_, *local_limits_, plans_, limit_metrics_, limit_servers_,
+                                      *runtime_});
         server_ = http::start_server(options, {*service_, *limits_, config("default"), gate_,
                                                [] { return std::string{"metrics\n"}; }, clock_, log_})
                       .value();
@@ -68,6 +69,7 @@ protected:
                get("/admin/rate-limit/config/history").body;
     }
 
+    const std::unique_ptr<Runtime> runtime_ = make_machine_runtime();
     HandClock clock_{kNoon};
     CountingMetrics metrics_;
     RecordingLog log_;

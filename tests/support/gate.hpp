@@ -15,6 +15,8 @@ public:
 
     // By the test: returns when a worker stands at the gate.
     void await_arrival() { arrived_.acquire(); }
+    // Whether one does already.
+    bool has_arrival() { return arrived_.try_acquire(); }
     void let_go() { open_.release(); }
 
 private:

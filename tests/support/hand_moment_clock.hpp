@@ -3,6 +3,7 @@
 #include <atomic>
 
 #include "app/limits/moment_clock.hpp"
+#include "base/steady_clock.hpp"
 
 namespace sluice::test {
 
@@ -18,6 +19,16 @@ public:
 
 private:
     std::atomic<Moment> now_;
+};
+
+// The steady clock that goes with a clock of limits.
+class SteadyOf final : public SteadyClock {
+public:
+    explicit SteadyOf(const MomentClock& clock) : clock_{clock} {}
+    [[nodiscard]] SteadyTime now() const override { return SteadyTime{clock_.now().time_since_epoch()}; }
+
+private:
+    const MomentClock& clock_;
 };
 
 }  // namespace sluice::test

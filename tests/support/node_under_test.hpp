@@ -11,11 +11,6 @@
 
 namespace sluice::test {
 
-// The steady clock of a node that goes with the store's.
-inline std::function<DenyCache::SteadyTime()> steady(const HandMomentClock& clock) {
-    return [&clock] { return DenyCache::SteadyTime{clock.now().time_since_epoch()}; };
-}
-
 // A node over a memory store, both with a clock that a test moves. Denials are believed for ten seconds.
 // "gold" has 3 tokens; "block" has 20 and a lease of 5; "daily" counts windows; "tried" is in shadow mode and
 // has 2 and a lease of 2; "places" gives leases of its own kind.
@@ -37,11 +32,12 @@ protected:
             {.name = "places", .algorithm = "concurrency", .capacity = 1, .window = "PT1M"},
         }));
         options_.denials.longest = 10s;
-        options_.clock = steady(clock_);
         open();
     }
 
-    void open() { node_ = std::make_unique<NodeStore>(options_, store_, book_, metrics_); }
+    void open() {
+        node_ = std::make_unique<NodeStore>(options_, NodeStoreWorld{store_, book_, metrics_, steady_});
+    }
 
     std::vector<const Plan*> plans(const Names& names) {
         sets_.push_back(book_.current());  // Keeps alive what is pointed at.
@@ -85,6 +81,7 @@ protected:
     }
 
     HandMomentClock clock_{kMidnight};
+    SteadyOf steady_{clock_};
     std::unique_ptr<MemoryLimitStore> memory_ =
         make_memory_limit_store({.keys_max = 100'000, .seed = 7}, clock_);
     FaultyLimitStore store_{*memory_};

@@ -1,30 +1,39 @@
 #include "app/limits/deadline_queue.hpp"
 
+#include <algorithm>
+#include <vector>
+
 namespace sluice {
+namespace {
 
-DeadlineQueue::DeadlineQueue(std::chrono::milliseconds patience)
-    : patience_{patience}, thread_{[this] { work(); }} {}
+constexpr std::size_t kAtATime = 256;  // Other timers wait meanwhile.
 
-DeadlineQueue::SteadyTime DeadlineQueue::add(std::shared_ptr<Expiring> item) {
-    bool was_empty = false;
-    SteadyTime due;
-    {
-        const std::lock_guard lock{mutex_};
-        due = std::chrono::steady_clock::now() + patience_;
-        if (stopping_) {
-            return due;
-        }
-        // What is over at the front need not wait for its time: memory is held for what is under way only.
-        while (!entries_.empty() && entries_.front().item->is_over()) {
-            entries_.pop_front();
-        }
-        was_empty = entries_.empty();
-        entries_.push_back({due, std::move(item)});
+}  // namespace
+
+DeadlineQueue::DeadlineQueue(Runtime& runtime, std::chrono::milliseconds patience)
+    : clock_{runtime}, patience_{patience}, timer_{runtime.timer([this] { tell_due(); })} {}
+
+SteadyTime DeadlineQueue::add(std::shared_ptr<Expiring> item) {
+    const std::lock_guard lock{mutex_};
+    const SteadyTime due = clock_.now() + patience_;
+    if (stopping_) {
+        return due;
     }
-    if (was_empty) {
-        changed_.notify_one();
+    drop_what_is_over();
+    entries_.push_back({due, std::move(item)});
+    // A timer that is set already comes no later, and looks at the rest then.
+    if (!is_timer_set_) {
+        is_timer_set_ = true;
+        timer_->set(due);
     }
     return due;
+}
+
+// What is over at the front need not wait for its time: memory is held for what is under way only.
+void DeadlineQueue::drop_what_is_over() {
+    while (!entries_.empty() && entries_.front().item->is_over()) {
+        entries_.pop_front();
+    }
 }
 
 void DeadlineQueue::stop() {
@@ -33,30 +42,24 @@ void DeadlineQueue::stop() {
         stopping_ = true;
         entries_.clear();
     }
-    changed_.notify_one();
-    const std::lock_guard lock{join_mutex_};
-    if (thread_.joinable()) {
-        thread_.join();
-    }
+    timer_->stop();
 }
 
-void DeadlineQueue::work() {
-    std::unique_lock lock{mutex_};
-    while (!stopping_) {
-        if (entries_.empty()) {
-            changed_.wait(lock);
-            continue;
+void DeadlineQueue::tell_due() {
+    std::vector<std::shared_ptr<Expiring>> due;
+    {
+        const std::lock_guard lock{mutex_};
+        const SteadyTime now = clock_.now();
+        drop_what_is_over();
+        while (!entries_.empty() && entries_.front().due <= now && due.size() < kAtATime) {
+            due.push_back(std::move(entries_.front().item));
+            entries_.pop_front();
         }
-        const SteadyTime due = entries_.front().due;
-        if (std::chrono::steady_clock::now() < due) {
-            changed_.wait_until(lock, due);
-            continue;
-        }
-        const std::shared_ptr<Expiring> item = std::move(entries_.front().item);
-        entries_.pop_front();
-        lock.unlock();
+        is_timer_set_ = !entries_.empty();
+        timer_->set(is_timer_set_ ? std::max(entries_.front().due, now) : SteadyTime::max());
+    }
+    for (const auto& item : due) {
         item->expire();
-        lock.lock();
     }
 }
 

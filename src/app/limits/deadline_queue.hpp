@@ -1,11 +1,10 @@
 #pragma once
 
-#include <chrono>
-#include <condition_variable>
 #include <deque>
 #include <memory>
 #include <mutex>
-#include <thread>
+
+#include "base/runtime.hpp"
 
 namespace sluice {
 
@@ -15,18 +14,17 @@ public:
     virtual ~Expiring() = default;
     // True when it needs no deadline any more. Any thread.
     [[nodiscard]] virtual bool is_over() const = 0;
-    // Its time has come. Called once, by the queue's thread; must not block.
+    // Its time has come. Called once, by a timer; must not block.
     virtual void expire() = 0;
 };
 
 // Tells what is not over in time. All deadlines are equally far away, so that they come in the order in which
-// they were added and a queue is enough.
-// Thread safety: add() and stop() from any thread.
+// they were added, and a queue with one timer is enough.
+// Thread safety: add() and stop() from any thread; stop() not within expire().
 class DeadlineQueue {
 public:
-    using SteadyTime = std::chrono::steady_clock::time_point;
-
-    explicit DeadlineQueue(std::chrono::milliseconds patience);
+    // The runtime outlives the queue.
+    DeadlineQueue(Runtime& runtime, std::chrono::milliseconds patience);
     ~DeadlineQueue() { stop(); }
     DeadlineQueue(const DeadlineQueue&) = delete;
     DeadlineQueue& operator=(const DeadlineQueue&) = delete;
@@ -42,15 +40,17 @@ private:
         std::shared_ptr<Expiring> item;
     };
 
-    void work();
+    void tell_due();
+    // With mutex_ held.
+    void drop_what_is_over();
 
+    const SteadyClock& clock_;
     const std::chrono::milliseconds patience_;
     std::mutex mutex_;
-    std::condition_variable changed_;
-    std::deque<Entry> entries_;  // Guarded by mutex_. Bounded by what the callers have under way.
-    bool stopping_ = false;      // Guarded by mutex_.
-    std::mutex join_mutex_;
-    std::jthread thread_;  // Guarded by join_mutex_ once constructed. Last: it uses all the rest.
+    std::deque<Entry> entries_;  // Guarded by mutex_, like the next. Bounded by what is under way.
+    bool is_timer_set_ = false;  // For the first entry, or an earlier one that is over.
+    bool stopping_ = false;
+    const std::unique_ptr<Timer> timer_;  // Last: it uses all the rest.
 };
 
 }  // namespace sluice

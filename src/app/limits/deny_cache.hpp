@@ -1,7 +1,6 @@
 #pragma once
 
 #include <array>
-#include <chrono>
 #include <map>
 #include <mutex>
 #include <optional>
@@ -9,6 +8,7 @@
 #include <vector>
 
 #include "app/limits/limit_store.hpp"
+#include "base/steady_clock.hpp"
 
 namespace sluice {
 
@@ -25,8 +25,6 @@ struct DenyCacheOptions {
 // Thread safety: all of it.
 class DenyCache {
 public:
-    using SteadyTime = std::chrono::steady_clock::time_point;
-
     explicit DenyCache(DenyCacheOptions options) : options_{options} {}
 
     // A denial that still holds, with the wait that is left of it, rounded up and never 0. For a dearer check

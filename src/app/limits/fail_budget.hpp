@@ -1,7 +1,8 @@
 #pragma once
 
-#include <chrono>
 #include <cstdint>
+
+#include "base/steady_clock.hpp"
 
 namespace sluice {
 
@@ -15,7 +16,6 @@ struct FailBudgetOptions {
 // Thread safety: none.
 class FailBudget {
 public:
-    using SteadyTime = std::chrono::steady_clock::time_point;
     static constexpr std::chrono::seconds kQuiet{10};
 
     // To be called for every failure, before the rest.

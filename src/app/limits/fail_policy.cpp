@@ -45,7 +45,7 @@ CheckOutcome take_all(LimitStore& store, std::span<const Check> checks) {
 }
 
 // One more failure, and what it lets through. False: the budget does not reach.
-bool spend_if_covered(FailBudget& budget, const FailBudgetOptions& options, FailBudget::SteadyTime now,
+bool spend_if_covered(FailBudget& budget, const FailBudgetOptions& options, SteadyTime now,
                       std::uint64_t tokens) {
     budget.failed(now);
     if (!budget.covers(options, now, tokens)) {

@@ -25,8 +25,6 @@ struct FailPolicyOptions {
 // Thread safety: all of it.
 class FailPolicy {
 public:
-    using SteadyTime = std::chrono::steady_clock::time_point;
-
     // `local` must outlive the policy.
     FailPolicy(FailPolicyOptions options, LimitStore& local) : options_{options}, local_{local} {}
 

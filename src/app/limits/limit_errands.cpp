@@ -7,8 +7,6 @@
 
 namespace sluice {
 
-using SteadyClock = std::chrono::steady_clock;
-
 void LimitService::submit(const ErrandPtr& errand) {
     if (is_direct()) {
         std::array<ErrandPtr, 1> alone{errand};
@@ -59,7 +57,7 @@ CheckOutcome LimitService::take_together(const Errand& errand) {
 }
 
 std::vector<LimitService::Outcomes> LimitService::run(std::span<ErrandPtr> errands) {
-    const auto began = SteadyClock::now();
+    const auto began = world_.runtime.now();
     const Outcomes outcomes = take_singles(errands);
     std::size_t count = outcomes.size();
     auto next = outcomes.begin();
@@ -75,7 +73,7 @@ std::vector<LimitService::Outcomes> LimitService::run(std::span<ErrandPtr> erran
             next += size;
         }
     }
-    world_.metrics.store_called(count, SteadyClock::now() - began);
+    world_.metrics.store_called(count, world_.runtime.now() - began);
     return replies;
 }
 

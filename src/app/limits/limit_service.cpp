@@ -7,8 +7,6 @@
 namespace sluice {
 namespace {
 
-using SteadyClock = std::chrono::steady_clock;
-
 // How a fault is counted; none for what is wrong with the question.
 std::optional<StoreFailure> failure_of(LimitFault fault) {
     switch (fault) {
@@ -42,7 +40,8 @@ const ResolvedCheck& culprit(std::span<const ResolvedCheck> checks) {
     return found == checks.end() ? checks.front() : *found;
 }
 
-// How often ended blocks are looked for: often enough to cut little from their time.
+// How often ended blocks are looked for: often enough to cut little from their time. What would end before
+// the next look goes back now: a little earlier, never later, unless the store is slow.
 Wait looks_every(const TokenBlockOptions& blocks) {
     return std::max(blocks.lease_time / 8, Wait{std::chrono::milliseconds{1}});
 }
@@ -54,15 +53,20 @@ LimitService::LimitService(LimitServiceOptions options, LimitServiceWorld world)
     if (is_direct()) {
         return;
     }
-    node_ = std::make_unique<NodeStore>(options_.node, world_.store, world_.plans, world_.metrics);
-    returner_ = std::make_unique<BlockReturner>(*node_, looks_every(options_.node.blocks));
-    deadlines_ = std::make_unique<DeadlineQueue>(options_.deadline);
+    node_ = std::make_unique<NodeStore>(
+        options_.node, NodeStoreWorld{world_.store, world_.plans, world_.metrics, world_.runtime});
+    const Wait every = looks_every(options_.node.blocks);
+    returns_ = std::make_unique<Repeating>(world_.runtime, every, [this, every](const auto& /*stop*/) {
+        node_->give_back_ended(every);
+        return every;
+    });
+    deadlines_ = std::make_unique<DeadlineQueue>(world_.runtime, options_.deadline);
     for (std::size_t lane = 0; lane < world_.store.lanes(); ++lane) {
         lanes_.push_back(std::make_unique<Combiner<ErrandPtr, Outcomes>>(
-            options_.batches, [this](std::span<ErrandPtr> errands) { return run(errands); }));
+            world_.runtime, options_.batches, [this](std::span<ErrandPtr> errands) { return run(errands); }));
     }
     queries_ = std::make_unique<Combiner<Query, std::monostate>>(
-        CombinerLimits{1, options_.queries_max, 1}, [this](std::span<Query> queries) {
+        world_.runtime, CombinerLimits{1, options_.queries_max, 1}, [this](std::span<Query> queries) {
             for (Query& query : queries) {
                 query(store());
             }
@@ -79,7 +83,7 @@ void LimitService::stop() {
     }
     queries_->stop();
     deadlines_->stop();
-    returner_->stop();
+    returns_->stop();
     node_->give_back_all();
 }
 
@@ -92,7 +96,7 @@ LimitReply LimitService::counted(Checks checks, LimitReply reply) {
 
 LimitReply LimitService::fall_back(Checks checks, StoreFailure failure, const PlansInForce& plans) {
     world_.metrics.store_failed(failure);
-    return counted(checks, policy_.answer(checks, plans, SteadyClock::now()));
+    return counted(checks, policy_.answer(checks, plans, world_.runtime.now()));
 }
 
 LimitReply LimitService::settle(Checks checks, const CheckOutcome& outcome, const PlansInForce& plans) {

@@ -4,12 +4,13 @@
 #include <vector>
 
 #include "app/combiner.hpp"
-#include "app/limits/block_returner.hpp"
 #include "app/limits/deadline_queue.hpp"
 #include "app/limits/fail_policy.hpp"
 #include "app/limits/limit_observer.hpp"
 #include "app/limits/limit_servers.hpp"
+#include "app/limits/node_store.hpp"
 #include "app/limits/shared_plans.hpp"
+#include "base/repeating.hpp"
 
 namespace sluice {
 
@@ -40,6 +41,7 @@ struct LimitServiceWorld {
     PlanBook& plans;
     LimitMetrics& metrics;
     const LimitServers& servers;    // Those of the store.
+    Runtime& runtime;               // Used for a store that blocks.
     SharedPlans* shared = nullptr;  // Where other nodes share the plans that administrators put.
 };
 
@@ -59,7 +61,7 @@ struct KeyStanding {
 
 // The use cases of limits, for every door. Whatever is wrong with a question is found before anything is
 // charged. A direct store is asked by the caller's thread, and completions run before the call returns; a
-// blocking one is asked by threads of the service, many checks at once, and completions run on those.
+// blocking one is asked by workers, many checks at once, and completions run on those or by a timer.
 // When the store fails, its plans' policies answer checks. A server of the store that hangs holds up the
 // checks of its own lane only. After a deadline or Unavailable, the check may have been charged all the same.
 // Thread safety: all of it.
@@ -156,7 +158,7 @@ private:
     FailPolicy policy_;
     // For blocking stores only.
     std::unique_ptr<NodeStore> node_;
-    std::unique_ptr<BlockReturner> returner_;
+    std::unique_ptr<Repeating> returns_;  // Gives blocks back that end.
     std::unique_ptr<DeadlineQueue> deadlines_;
     std::vector<std::unique_ptr<Combiner<ErrandPtr, Outcomes>>> lanes_;
     std::unique_ptr<Combiner<Query, std::monostate>> queries_;

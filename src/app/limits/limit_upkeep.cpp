@@ -33,8 +33,7 @@ void LimitService::ask(Call call, Done<T> done) {
             asked->done(Unexpected{LimitError{Kind::Unavailable, "Too much waits for the store of limits."}});
         }
     };
-    queries_->submit({std::move(query), completion, std::chrono::steady_clock::now() + options_.patience, 1,
-                      WhenFull::Refuse});
+    queries_->submit({std::move(query), completion, world_.runtime.now() + options_.patience});
 }
 
 void LimitService::refund(const LimitQuestion& question, Done<std::monostate> done) {

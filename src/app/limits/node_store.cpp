@@ -10,19 +10,13 @@ constexpr std::chrono::seconds kPatience{2};
 
 }  // namespace
 
-NodeStore::NodeStore(NodeStoreOptions options, LimitStore& store, const PlanBook& plans,
-                     LimitMetrics& metrics)
-    : clock_{std::move(options.clock)},
-      store_{store},
-      plans_{plans},
-      metrics_{metrics},
-      denials_{options.denials},
-      blocks_{options.blocks} {}
+NodeStore::NodeStore(const NodeStoreOptions& options, NodeStoreWorld world)
+    : world_{world}, denials_{options.denials}, blocks_{options.blocks} {}
 
 std::optional<Verdict> NodeStore::serve(const Check& check) {
-    auto served = blocks_.serve(check, clock_());
+    auto served = blocks_.serve(check, world_.clock.now());
     if (served) {
-        metrics_.store_spared(StoreSpared::Block);
+        world_.metrics.store_spared(StoreSpared::Block);
     }
     return served;
 }
@@ -34,16 +28,16 @@ std::optional<Verdict> NodeStore::known(const Check& check) {
             return served;
         }
     }
-    auto denied = denials_.find(check, clock_());
+    auto denied = denials_.find(check, world_.clock.now());
     if (denied) {
-        metrics_.store_spared(StoreSpared::Denial);
+        world_.metrics.store_spared(StoreSpared::Denial);
     }
     return denied;
 }
 
 void NodeStore::ask(std::span<const Check> checks, std::span<CheckOutcome> outcomes) {
-    const SteadyTime asked = clock_();
-    store_.take(checks, outcomes);
+    const SteadyTime asked = world_.clock.now();
+    world_.store.take(checks, outcomes);
     for (std::size_t i = 0; i < checks.size(); ++i) {
         if (outcomes[i]) {
             denials_.learn(checks[i], *outcomes[i], asked);
@@ -82,7 +76,7 @@ private:
         if (!TokenBlocks::serves(check)) {
             exact_.push_back(place);
         } else if (!serve(place)) {
-            const Turn turn = node_.blocks_.turn(check, node_.clock_());
+            const Turn turn = node_.blocks_.turn(check, node_.world_.clock.now());
             auto& places = turn == Turn::Fetch ? fetching_ : turn == Turn::Later ? waiting_ : exact_;
             places.push_back(place);
         }
@@ -109,7 +103,7 @@ private:
             return;
         }
         std::vector<CheckOutcome> answers(asked.size(), Unexpected{LimitFault::Unavailable});
-        const SteadyTime began = node_.clock_();
+        const SteadyTime began = node_.world_.clock.now();
         node_.ask(asked, answers);
         for (std::size_t i = 0; i < exact_.size(); ++i) {
             outcomes_[exact_[i]] = answers[i];
@@ -158,20 +152,20 @@ void NodeStore::take(std::span<const Check> checks, std::span<CheckOutcome> outc
 // Whatever gives something back is told to the cache when the store has answered, or may have heard of it:
 // a denial that was decided before then is never learned after it.
 Result<void, LimitFault> NodeStore::refund(const Check& check) {
-    auto given = store_.refund(check);
-    denials_.forget(check.key, clock_());
+    auto given = world_.store.refund(check);
+    denials_.forget(check.key, world_.clock.now());
     return given;
 }
 
 Result<bool, LimitFault> NodeStore::release(std::string_view key, const Plan& plan, LeaseId lease) {
-    auto held = store_.release(key, plan, lease);
-    denials_.forget(key, clock_());
+    auto held = world_.store.release(key, plan, lease);
+    denials_.forget(key, world_.clock.now());
     return held;
 }
 
 Result<void, LimitFault> NodeStore::reset(std::string_view key, std::span<const Plan* const> plans) {
-    auto forgotten = store_.reset(key, plans);
-    denials_.forget(key, clock_());
+    auto forgotten = world_.store.reset(key, plans);
+    denials_.forget(key, world_.clock.now());
     for (const Plan* plan : plans) {
         blocks_.drop(key, *plan);
     }
@@ -180,21 +174,21 @@ Result<void, LimitFault> NodeStore::reset(std::string_view key, std::span<const 
 
 Result<Moment, LimitFault> NodeStore::put_override(std::string_view key, const Plan& plan,
                                                    const LimitOverride& replacement) {
-    auto put = store_.put_override(key, plan, replacement);
-    denials_.forget(key, clock_());
+    auto put = world_.store.put_override(key, plan, replacement);
+    denials_.forget(key, world_.clock.now());
     blocks_.drop(key, plan);
     return put;
 }
 
-void NodeStore::give_back_ended(Wait ahead) { give_back(clock_() + ahead); }
+void NodeStore::give_back_ended(Wait ahead) { give_back(world_.clock.now() + ahead); }
 
 void NodeStore::give_back(SteadyTime by) {
     bool answers = true;
-    const SteadyTime patient_until = clock_() + kPatience;
+    const SteadyTime patient_until = world_.clock.now() + kPatience;
     for (const TokenBlocks::Ended& ended : blocks_.take_ended(by)) {
-        const SteadyTime now = clock_();
+        const SteadyTime now = world_.clock.now();
         // A plan that has changed since may count in other units.
-        const auto plans = plans_.current();
+        const auto plans = world_.plans.current();
         const BookedPlan* booked = plans->find(ended.plan.name());
         const bool is_current = booked != nullptr && booked->plan == ended.plan;
         answers = answers && now < patient_until && (!is_current || give_back(ended));

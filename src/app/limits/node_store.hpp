@@ -1,7 +1,5 @@
 #pragma once
 
-#include <functional>
-
 #include "app/limits/deny_cache.hpp"
 #include "app/limits/limit_observer.hpp"
 #include "app/limits/token_blocks.hpp"
@@ -11,7 +9,14 @@ namespace sluice {
 struct NodeStoreOptions {
     DenyCacheOptions denials{};
     TokenBlockOptions blocks{};
-    std::function<DenyCache::SteadyTime()> clock = &std::chrono::steady_clock::now;
+};
+
+// What surrounds the store. All of it outlives it.
+struct NodeStoreWorld {
+    LimitStore& store;
+    const PlanBook& plans;
+    LimitMetrics& metrics;
+    const SteadyClock& clock;
 };
 
 // A store that others share, with what this node knows of it: denials that still hold, and blocks of tokens
@@ -26,10 +31,7 @@ struct NodeStoreOptions {
 // Thread safety: all of it.
 class NodeStore final : public LimitStore {
 public:
-    using SteadyTime = DenyCache::SteadyTime;
-
-    // What is passed outlives this.
-    NodeStore(NodeStoreOptions options, LimitStore& store, const PlanBook& plans, LimitMetrics& metrics);
+    NodeStore(const NodeStoreOptions& options, NodeStoreWorld world);
 
     // Answers without the store, if it can. Does not block.
     std::optional<Verdict> known(const Check& check);
@@ -42,14 +44,14 @@ public:
 
     void take(std::span<const Check> checks, std::span<CheckOutcome> outcomes) override;
     CheckOutcome take_together(std::span<const Check> checks) override {
-        return store_.take_together(checks);
+        return world_.store.take_together(checks);
     }
     Result<void, LimitFault> refund(const Check& check) override;
     Result<bool, LimitFault> release(std::string_view key, const Plan& plan, LeaseId lease) override;
     Result<void, LimitFault> reset(std::string_view key, std::span<const Plan* const> plans) override;
     Result<std::vector<Inspection>, LimitFault> inspect(std::string_view key,
                                                         std::span<const Plan* const> plans) override {
-        return store_.inspect(key, plans);
+        return world_.store.inspect(key, plans);
     }
     Result<Moment, LimitFault> put_override(std::string_view key, const Plan& plan,
                                             const LimitOverride& replacement) override;
@@ -64,10 +66,7 @@ private:
     // False: the store did not answer.
     bool give_back(const TokenBlocks::Ended& ended);
 
-    const std::function<SteadyTime()> clock_;
-    LimitStore& store_;
-    const PlanBook& plans_;
-    LimitMetrics& metrics_;
+    const NodeStoreWorld world_;
     DenyCache denials_;
     TokenBlocks blocks_;
 };

@@ -12,20 +12,15 @@ LimitError unavailable() {
 
 }  // namespace
 
-SharedPlans::SharedPlans(PlanBook& plans, PlanShelf& shelf, Log& log)
-    : plans_{plans}, shelf_{shelf}, log_{log} {
+SharedPlans::SharedPlans(PlanBook& plans, PlanShelf& shelf, Log& log, Runtime& runtime)
+    : plans_{plans},
+      shelf_{shelf},
+      log_{log},
+      looks_{runtime, kTurn, [this](const std::stop_token& /*stop*/) {
+                 refresh();
+                 return kTurn;
+             }} {
     refresh();
-    thread_ = std::jthread{[this](const std::stop_token& stop) { work(stop); }};
-}
-
-void SharedPlans::work(const std::stop_token& stop) {
-    std::unique_lock lock{mutex_};
-    while (!stop.stop_requested()) {
-        stopped_.wait_for(lock, stop, kTurn, [] { return false; });
-        if (!stop.stop_requested()) {
-            refresh();
-        }
-    }
 }
 
 bool SharedPlans::refresh() {

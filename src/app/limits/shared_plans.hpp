@@ -1,12 +1,11 @@
 #pragma once
 
-#include <condition_variable>
 #include <mutex>
-#include <thread>
 
 #include "app/limits/limit_answer.hpp"
 #include "app/limits/plan_shelf.hpp"
 #include "base/log.hpp"
+#include "base/repeating.hpp"
 
 namespace sluice {
 
@@ -18,8 +17,8 @@ class SharedPlans {
 public:
     static constexpr std::chrono::seconds kTurn{1};
 
-    // Looks at the shelf before it returns, and from then on in a thread of its own.
-    SharedPlans(PlanBook& plans, PlanShelf& shelf, Log& log);
+    // Looks at the shelf before it returns, and from then on each kTurn.
+    SharedPlans(PlanBook& plans, PlanShelf& shelf, Log& log, Runtime& runtime);
     SharedPlans(const SharedPlans&) = delete;
     SharedPlans& operator=(const SharedPlans&) = delete;
 
@@ -32,17 +31,13 @@ public:
     bool refresh();
 
 private:
-    void work(const std::stop_token& stop);
-
     PlanBook& plans_;
     PlanShelf& shelf_;
     Log& log_;
     std::mutex changes_;    // One change after the other: a look must not undo what is put meanwhile.
     bool failing_ = false;  // Guarded by changes_.
     std::string refused_;   // Guarded by changes_. What was wrong with plans at the last look.
-    std::mutex mutex_;
-    std::condition_variable_any stopped_;
-    std::jthread thread_;  // Last: it uses all the rest.
+    Repeating looks_;       // Last: they use all the rest.
 };
 
 }  // namespace sluice

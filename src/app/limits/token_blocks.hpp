@@ -1,7 +1,6 @@
 #pragma once
 
 #include <array>
-#include <chrono>
 #include <map>
 #include <mutex>
 #include <optional>
@@ -9,6 +8,7 @@
 #include <vector>
 
 #include "app/limits/limit_store.hpp"
+#include "base/steady_clock.hpp"
 
 namespace sluice {
 
@@ -26,8 +26,6 @@ struct TokenBlockOptions {
 // Thread safety: all of it.
 class TokenBlocks {
 public:
-    using SteadyTime = std::chrono::steady_clock::time_point;
-
     // What a check is to do that no block serves.
     enum class Turn : std::uint8_t {
         Fetch,  // Ask the store for the plan's lease, then call keep() or refuse(), whatever came of it.

@@ -65,23 +65,24 @@ private:
 SlotService::SlotService(SlotServiceOptions options, SlotServiceWorld world)
     : options_{options},
       world_{world},
-      commands_{{options.batch_max, options.queue_max, options.workers},
+      commands_{world.runtime,
+                {options.batch_max, options.queue_max, options.workers},
                 [this](std::span<Submission> batch) { return run(batch); }},
-      queries_{{1, options.queries_max, options.workers}, [this](std::span<Query> batch) {
+      queries_{world.runtime, {1, options.queries_max, options.workers}, [this](std::span<Query> batch) {
                    for (Query& query : batch) {
                        query(world_.store);
                    }
                    return std::vector<std::monostate>(batch.size());
                }} {
     if (options.workers > 1) {
-        changes_.emplace(CombinerLimits{1, options.queue_max, options.workers},
+        changes_.emplace(world.runtime, CombinerLimits{1, options.queue_max, options.workers},
                          [this](std::span<Submission> batch) { return run(batch); });
     }
 }
 
 template <class Outcome, class Then>
 void SlotService::submit(SlotCommand command, Then then, WhenFull when_full) {
-    const SteadyTime now = std::chrono::steady_clock::now();
+    const SteadyTime now = world_.runtime.now();
     const std::size_t weight = weight_of(command);
     auto complete = [this, then = std::move(then),
                      refusal = RefusalOf{command}](Result<SlotReply, Refusal> result) mutable {
@@ -159,8 +160,7 @@ void SlotService::ask(Call call, Done<T> done) {
     auto complete = [asked](const Result<std::monostate, Refusal>& result) {
         asked->done(result ? *std::move(asked->answer) : Unexpected{overloaded()});
     };
-    queries_.submit(
-        {std::move(query), std::move(complete), std::chrono::steady_clock::now() + options_.patience});
+    queries_.submit({std::move(query), std::move(complete), world_.runtime.now() + options_.patience});
 }
 
 void SlotService::find(EventId event_id, Done<SlotStory> done) {
@@ -237,7 +237,7 @@ std::vector<SlotReply> SlotService::run(std::span<Submission> batch) {
         commands.push_back(std::move(submission.command));
     }
     auto replies = world_.store.execute(commands);
-    const SteadyTime now = std::chrono::steady_clock::now();
+    const SteadyTime now = world_.runtime.now();
     world_.metrics.batch_run(batch.size());
     for (std::size_t i = 0; i < batch.size(); ++i) {
         batch[i].command = std::move(commands[i]);

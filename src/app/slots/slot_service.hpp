@@ -1,6 +1,5 @@
 #pragma once
 
-#include <chrono>
 #include <memory>
 #include <mutex>
 
@@ -27,6 +26,7 @@ struct SlotServiceWorld {
     SlotStore& store;
     SlotMetrics& metrics;
     Log& log;
+    Runtime& runtime;
 };
 
 // Whether slots can be assigned.
@@ -36,8 +36,8 @@ struct SlotReadiness {
 };
 
 // The use cases of slots, for every door. Commands are combined into batches for the store; queries run one
-// by one beside them. Nothing here blocks the caller; completions run on a thread of the service, or within
-// the call. What is not run, because too much waits, completes with Overloaded.
+// by one beside them. Nothing here blocks the caller; completions run on a worker, by a timer, or within the
+// call. What is not run, because too much waits, completes with Overloaded.
 // Thread safety: all of it.
 class SlotService {
 public:
@@ -76,7 +76,6 @@ public:
     void stop();
 
 private:
-    using SteadyTime = std::chrono::steady_clock::time_point;
     using Query = UniqueFunction<void(SlotStore&)>;
     struct Submission {
         SlotCommand command;

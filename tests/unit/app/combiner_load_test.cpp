@@ -1,5 +1,6 @@
 #include <atomic>
 #include <string>
+#include <thread>
 #include <vector>
 
 #include <gtest/gtest.h>
@@ -12,16 +13,16 @@ namespace {
 
 using Ints = Combiner<int, int>;
 using Outcome = Result<int, Refusal>;
-using SteadyTime = Ints::SteadyTime;
 
 TEST(Combiner, CompletesEveryRequestExactlyOnceUnderLoad) {
+    const auto runtime = make_machine_runtime();
     constexpr std::size_t kThreads = 8;
     constexpr std::size_t kEach = 4000;
     std::vector<std::atomic<int>> completed(kThreads * kEach);
     std::atomic<std::size_t> wrong = 0;
     std::atomic<std::size_t> oversized = 0;
     {
-        Ints combiner{{.batch_max = 16, .queue_max = 64, .workers = 3}, [&](std::span<int> batch) {
+        Ints combiner{*runtime, {.batch_max = 16, .queue_max = 64, .workers = 3}, [&](std::span<int> batch) {
                           oversized += batch.size() > 16 ? 1U : 0U;
                           return std::vector<int>(batch.begin(), batch.end());
                       }};

@@ -3,6 +3,7 @@
 #include <barrier>
 #include <future>
 #include <string>
+#include <thread>
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -17,7 +18,6 @@ using testing::ElementsAre;
 using testing::IsEmpty;
 using Ints = Combiner<int, int>;
 using Outcome = Result<int, Refusal>;
-using SteadyTime = Ints::SteadyTime;
 
 // Remembers every batch, answers ten times the request, and holds the first batch (request 0) at a gate.
 class Recorder {
@@ -92,7 +92,7 @@ protected:
     void TearDown() override { recorder_.gate.let_go(); }  // Also when an expectation failed before.
 
     void hold(CombinerLimits limits) {
-        combiner_.emplace(limits, recorder_.run());
+        combiner_.emplace(*runtime_, limits, recorder_.run());
         combiner_->submit(answers_.ticket(Recorder::kHeld));
         recorder_.gate.await_arrival();
     }
@@ -101,15 +101,17 @@ protected:
         combiner_->stop();
     }
 
+    const std::unique_ptr<Runtime> runtime_ = make_machine_runtime();
     Recorder recorder_;
     Answers answers_;
     std::optional<Ints> combiner_;
 };
 
 TEST(Combiner, RunsALoneRequestByItself) {
+    const auto runtime = make_machine_runtime();
     Recorder recorder;
     std::promise<int> answered;
-    Ints combiner{{}, recorder.run()};
+    Ints combiner{*runtime, {}, recorder.run()};
 
     combiner.submit({7, [&](Outcome outcome) { answered.set_value(outcome.value()); }});
 
@@ -236,11 +238,12 @@ TEST_F(HeldCombiner, AnswersWhatIsLateWhileEveryWorkerIsBusy) {
 // The run itself outlasts the deadline. A machine so slow that the ticket expires before its turn tries again
 // with a later deadline.
 TEST(Combiner, NeverExpiresARequestThatWasTaken) {
+    const auto runtime = make_machine_runtime();
     for (std::chrono::milliseconds patience{20};; patience *= 2) {
         const SteadyTime deadline = std::chrono::steady_clock::now() + patience;
         std::promise<Outcome> answered;
         bool taken = false;
-        Ints combiner{{}, [&](std::span<int> batch) {
+        Ints combiner{*runtime, {}, [&](std::span<int> batch) {
                           taken = true;
                           while (std::chrono::steady_clock::now() <= deadline) {
                               std::this_thread::yield();
@@ -320,9 +323,10 @@ TEST_F(HeldCombiner, DrainsWhatWaitsAndRefusesTheRestWhenStopped) {
 }
 
 TEST(Combiner, MayBeStoppedTwiceAndFromSeveralThreads) {
+    const auto runtime = make_machine_runtime();
     Recorder recorder;
     Answers answers;
-    Ints combiner{{}, recorder.run()};
+    Ints combiner{*runtime, {}, recorder.run()};
     combiner.submit(answers.ticket(1));
     {
         std::jthread one{[&] { combiner.stop(); }};
@@ -335,10 +339,11 @@ TEST(Combiner, MayBeStoppedTwiceAndFromSeveralThreads) {
 }
 
 TEST(Combiner, CompletesAllThatItTookBeforeItIsGone) {
+    const auto runtime = make_machine_runtime();
     Recorder recorder;
     Answers answers;
     {
-        Ints combiner{{.batch_max = 3}, recorder.run()};
+        Ints combiner{*runtime, {.batch_max = 3}, recorder.run()};
         for (int request = 1; request <= 100; ++request) {
             combiner.submit(answers.ticket(request));
         }
@@ -348,9 +353,10 @@ TEST(Combiner, CompletesAllThatItTookBeforeItIsGone) {
 }
 
 TEST(Combiner, MayBeGivenMoreWorkByACompletion) {
+    const auto runtime = make_machine_runtime();
     Recorder recorder;
     std::promise<int> answered;
-    Ints combiner{{}, recorder.run()};
+    Ints combiner{*runtime, {}, recorder.run()};
 
     combiner.submit(
         {1, [&](Outcome first) {
@@ -362,10 +368,11 @@ TEST(Combiner, MayBeGivenMoreWorkByACompletion) {
 
 // Each run waits for the other one: with fewer workers than two this would never end.
 TEST(Combiner, RunsAsManyBatchesAtOnceAsItHasWorkers) {
+    const auto runtime = make_machine_runtime();
     std::barrier both{2};
     Answers answers;
     {
-        Ints combiner{{.batch_max = 1, .queue_max = 10, .workers = 2}, [&](std::span<int> batch) {
+        Ints combiner{*runtime, {.batch_max = 1, .queue_max = 10, .workers = 2}, [&](std::span<int> batch) {
                           both.arrive_and_wait();
                           return std::vector<int>(batch.begin(), batch.end());
                       }};
@@ -378,14 +385,16 @@ TEST(Combiner, RunsAsManyBatchesAtOnceAsItHasWorkers) {
 
 // The same with those who wait for room, more of them than the queue has room for.
 TEST(Combiner, WakesEveryIdleWorkerForThoseWhoWaitForRoom) {
+    const auto runtime = make_machine_runtime();
     constexpr int kWorkers = 4;
     std::barrier all{kWorkers};
     Answers answers;
     {
-        Ints combiner{{.batch_max = 1, .queue_max = 1, .workers = kWorkers}, [&](std::span<int> batch) {
-                          all.arrive_and_wait();
-                          return std::vector<int>(batch.begin(), batch.end());
-                      }};
+        Ints combiner{
+            *runtime, {.batch_max = 1, .queue_max = 1, .workers = kWorkers}, [&](std::span<int> batch) {
+                all.arrive_and_wait();
+                return std::vector<int>(batch.begin(), batch.end());
+            }};
         for (int request = 0; request < 25 * kWorkers; ++request) {
             combiner.submit(answers.ticket(request, 1, WhenFull::WaitForRoom));
         }

@@ -2,6 +2,7 @@
 
 #include <atomic>
 #include <latch>
+#include <thread>
 
 #include <gmock/gmock.h>
 
@@ -22,10 +23,11 @@ const std::string kUp = "INFO LimitService - the server answers again";
 class ServerWatchTest : public ::testing::Test {
 protected:
     std::unique_ptr<ServerWatch> watch(std::chrono::milliseconds patience) {
-        return std::make_unique<ServerWatch>(ServerWatchSettings{"the server", patience, &servers_}, [this] {
-            ++probes_;
-            return well_ ? std::nullopt : std::optional<std::string>{"no words"};
-        });
+        return std::make_unique<ServerWatch>(
+            ServerWatchSettings{"the server", patience, *runtime_, &servers_}, [this] {
+                ++probes_;
+                return well_ ? std::nullopt : std::optional<std::string>{"no words"};
+            });
     }
     static void await(const std::function<bool()>& reached) {
         const auto deadline = std::chrono::steady_clock::now() + 20s;
@@ -35,6 +37,7 @@ protected:
         }
     }
 
+    const std::unique_ptr<Runtime> runtime_ = make_machine_runtime();
     std::atomic<bool> well_ = true;
     std::atomic<int> probes_ = 0;
     RecordingLog log_;
@@ -88,7 +91,7 @@ TEST_F(ServerWatchTest, IsDownAfterThreeProbesAndUpAfterOneWithoutAnyCall) {
 
 TEST_F(ServerWatchTest, IsDownWhenNothingIsHeardForThreePatiences) {
     std::latch gate{1};
-    ServerWatch watched{{"the server", 100ms, &servers_}, [&]() -> std::optional<std::string> {
+    ServerWatch watched{{"the server", 100ms, *runtime_, &servers_}, [&]() -> std::optional<std::string> {
                             gate.wait();
                             return std::nullopt;
                         }};
@@ -107,7 +110,7 @@ TEST_F(ServerWatchTest, IsDownWhenNothingIsHeardForThreePatiences) {
 
 TEST_F(ServerWatchTest, ForgetsASuspicionWhenACallIsAnswered) {
     std::latch gate{1};
-    ServerWatch watched{{"the server", 1ms, &servers_}, [&]() -> std::optional<std::string> {
+    ServerWatch watched{{"the server", 1ms, *runtime_, &servers_}, [&]() -> std::optional<std::string> {
                             gate.wait();
                             return "no words";
                         }};

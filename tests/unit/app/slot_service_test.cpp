@@ -2,6 +2,7 @@
 
 #include <functional>
 #include <future>
+#include <thread>
 
 #include <gtest/gtest.h>
 
@@ -75,10 +76,10 @@ protected:
     void TearDown() override { gate_.let_go(); }  // Also when an expectation failed before.
 
     SlotService& start(SlotServiceOptions options = {}) {
-        return service_.emplace(options, SlotServiceWorld{scripted_, metrics_, log_});
+        return service_.emplace(options, SlotServiceWorld{scripted_, metrics_, log_, *runtime_});
     }
     SlotService& start_on(SlotStore& store) {
-        return service_.emplace(SlotServiceOptions{}, SlotServiceWorld{store, metrics_, log_});
+        return service_.emplace(SlotServiceOptions{}, SlotServiceWorld{store, metrics_, log_, *runtime_});
     }
 
     // What a call completes with.
@@ -138,6 +139,7 @@ protected:
         return sum;
     }
 
+    const std::unique_ptr<Runtime> runtime_ = make_machine_runtime();
     HandClock clock_{kNoon};
     CountingMetrics metrics_;
     RecordingLog log_;

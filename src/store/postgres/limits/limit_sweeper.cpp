@@ -1,8 +1,5 @@
 #include "store/postgres/limits/limit_sweeper.hpp"
 
-#include <condition_variable>
-#include <mutex>
-
 namespace sluice::postgres {
 namespace {
 
@@ -13,18 +10,11 @@ constexpr Statement kSweep{"sweep_limits", "select next_page from sluice.sweep_l
 
 }  // namespace
 
-LimitSweeper::LimitSweeper(ConnectionPool& pool, Log& log)
-    : pool_{pool}, log_{log}, thread_{[this](const std::stop_token& stop) { work(stop); }} {}
-
-void LimitSweeper::work(const std::stop_token& stop) {
-    std::mutex mutex;
-    std::condition_variable_any never;
-    while (!stop.stop_requested()) {
-        sweep(stop);
-        std::unique_lock lock{mutex};
-        never.wait_for(lock, stop, kTurn, [] { return false; });
-    }
-}
+LimitSweeper::LimitSweeper(ConnectionPool& pool, Log& log, Runtime& runtime)
+    : pool_{pool}, log_{log}, rounds_{runtime, Repeating::Pause{0}, [this](const std::stop_token& stop) {
+                                          sweep(stop);
+                                          return kTurn;
+                                      }} {}
 
 void LimitSweeper::sweep(const std::stop_token& stop) {
     constexpr std::chrono::microseconds kGraceLength = kGrace;

@@ -1,9 +1,6 @@
 #pragma once
 
-#include <chrono>
-#include <stop_token>
-#include <thread>
-
+#include "base/repeating.hpp"
 #include "store/postgres/client/connection_pool.hpp"
 
 namespace sluice::postgres {
@@ -15,16 +12,16 @@ class LimitSweeper {
 public:
     static constexpr std::chrono::hours kGrace{1};
 
-    LimitSweeper(ConnectionPool& pool, Log& log);
+    // All of it outlives the sweeper.
+    LimitSweeper(ConnectionPool& pool, Log& log, Runtime& runtime);
 
 private:
-    void work(const std::stop_token& stop);
     // Once round the table.
     void sweep(const std::stop_token& stop);
 
     ConnectionPool& pool_;
     Log& log_;
-    std::jthread thread_;  // Last: it uses all of the above.
+    Repeating rounds_;  // Last: they use all of the above.
 };
 
 }  // namespace sluice::postgres

@@ -98,12 +98,14 @@ class Store final : public PostgresLimitStore {
 public:
     Store(const PoolSettings& settings, const PostgresLimitOptions& options, Log& log, PoolMetrics& metrics)
         : options_{options},
+          own_runtime_{options.runtime == nullptr ? make_machine_runtime() : nullptr},
+          runtime_{own_runtime_ ? *own_runtime_ : *options.runtime},
           log_{log},
           turns_{options.key_wait},
           pool_{settings, log, metrics},
-          sweeper_{pool_, log},
+          sweeper_{pool_, log, runtime_},
           server_{server_in(settings.connect)},
-          watch_{{server_, options.patience, options.observer}, [this] { return probe(); }} {}
+          watch_{{server_, options.patience, runtime_, options.observer}, [this] { return probe(); }} {}
 
     void gave_up_on(std::string_view /*key*/) override {
         watch_.failed(server_ + " does not answer in time");
@@ -371,6 +373,8 @@ private:
     }
 
     const PostgresLimitOptions options_;
+    const std::unique_ptr<Runtime> own_runtime_;
+    Runtime& runtime_;
     Log& log_;
     KeyTurns turns_;
     ConnectionPool pool_;

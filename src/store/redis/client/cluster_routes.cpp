@@ -153,7 +153,8 @@ private:
         if (!pool) {
             pool = std::make_shared<ConnectionPool>(
                 [this, endpoint] { return open_at(endpoint); }, wishes_.connections_max,
-                ServerWatchSettings{"Redis at " + endpoint.text(), wishes_.patience, wishes_.observer});
+                ServerWatchSettings{"Redis at " + endpoint.text(), wishes_.patience, wishes_.runtime,
+                                    wishes_.observer});
         }
         return pool;
     }

@@ -1,7 +1,5 @@
 #include <atomic>
-#include <condition_variable>
-#include <mutex>
-#include <thread>
+#include <optional>
 
 #include "store/redis/client/routes.hpp"
 #include "store/redis/client/sentinels.hpp"
@@ -18,7 +16,7 @@ public:
     OneMasterRoute(ConnectionPool::Opener opener, const PoolWishes& wishes, std::string server)
         : pool_{std::make_shared<ConnectionPool>(
               std::move(opener), wishes.connections_max,
-              ServerWatchSettings{std::move(server), wishes.patience, wishes.observer})} {}
+              ServerWatchSettings{std::move(server), wishes.patience, wishes.runtime, wishes.observer})} {}
 
     Result<void, std::string> open_first() { return pool_->open_first(); }
 
@@ -59,13 +57,15 @@ public:
         : sentinels_{address, greeting},
           greeting_{greeting},
           trial_{wishes.trial},
+          runtime_{wishes.runtime},
           route_{[this] { return open(); }, wishes, name_of(address)} {}
 
     Result<void, std::string> open_first() {
         pool_.store(route_.to(0).get(), std::memory_order_relaxed);
         auto first = route_.open_first();
         if (first) {
-            thread_ = std::jthread{[this](const std::stop_token& stop) { watch(stop); }};
+            looks_.emplace(runtime_, Repeating::Pause{0},
+                           [this](const std::stop_token& /*stop*/) { return look(); });
         }
         return first;
     }
@@ -91,25 +91,20 @@ private:
         return tried(greet(*master, greeting_, Wanted::Master), trial_, 0);
     }
 
-    void watch(const std::stop_token& stop) {
-        std::mutex mutex;
-        std::condition_variable_any nothing;
-        std::unique_lock lock{mutex};
-        while (!stop.stop_requested()) {
-            if (const auto master = sentinels_.master()) {
-                route_.to(0)->keep_only(*master);
-            }
-            nothing.wait_for(lock, stop, sentinels_.in_failover() ? kInFailover : kEvery,
-                             [] { return false; });
+    std::chrono::milliseconds look() {
+        if (const auto master = sentinels_.master()) {
+            route_.to(0)->keep_only(*master);
         }
+        return sentinels_.in_failover() ? kInFailover : kEvery;
     }
 
     Sentinels sentinels_;
     const Greeting greeting_;
     const Trial trial_;
+    Runtime& runtime_;
     std::atomic<ConnectionPool*> pool_ = nullptr;  // The route's. Set before anything is opened.
     OneMasterRoute route_;
-    std::jthread thread_;
+    std::optional<Repeating> looks_;  // Last: they use all the rest.
 };
 
 }  // namespace

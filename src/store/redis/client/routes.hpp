@@ -40,6 +40,7 @@ using Trial = std::function<std::optional<std::string>(Connection&, std::uint16_
 struct PoolWishes {
     std::size_t connections_max;
     std::chrono::milliseconds patience;  // As ServerWatchSettings say.
+    Runtime& runtime;                    // Outlives them.
     ServerObserver* observer;
     Trial trial;
 };

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <charconv>
 #include <map>
+#include <thread>
 #include <vector>
 
 #include "store/redis/client/refusal.hpp"

@@ -23,6 +23,7 @@ using Failed = Unexpected<std::string>;
 
 // All that the routes and the store need for as long as the store lives.
 struct Surroundings {
+    std::unique_ptr<Runtime> own_runtime;  // Null: somebody else's is used.
     std::unique_ptr<TlsIdentity> tls;
     std::unique_ptr<Script> script;
     std::unique_ptr<Routes> routes;
@@ -312,8 +313,12 @@ Result<Surroundings, std::string> open_surroundings(const RedisOptions& options,
     const auto timeout = std::max(options.connect_timeout, patience);
     const Greeting greeting{address.user, address.password, around.tls.get(), options.allow_eviction,
                             timeout};
+    if (options.runtime == nullptr) {
+        around.own_runtime = make_machine_runtime();
+    }
+    Runtime& runtime = options.runtime == nullptr ? *around.own_runtime : *options.runtime;
     auto routes = open_routes(address, greeting,
-                              {options.connections_max, patience, options.observer,
+                              {options.connections_max, patience, runtime, options.observer,
                                make_trial(*around.script, time.clock, timeout)});
     if (!routes) {
         return Failed{routes.error()};

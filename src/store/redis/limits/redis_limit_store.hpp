@@ -22,6 +22,7 @@ struct RedisOptions {
     // answer, for as long as the store lives: see ServerWatch.
     std::chrono::milliseconds patience{0};
     ServerObserver* observer = nullptr;
+    Runtime* runtime = nullptr;  // Outlives the store. Null: it has one of its own.
     // A server that may evict keys forgets limits that are still running.
     bool allow_eviction = false;
     // Over TLS: whom to believe (empty: the system's authorities), and who we are (empty: nobody).

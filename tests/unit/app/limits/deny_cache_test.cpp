@@ -213,7 +213,7 @@ TEST(DenyCache, RoundsTheWaitUp) {
     const Plan gold = plan("gold", bucket(3, 1, 1s));
     const Plan* const plans = &gold;
     const Check check{"k", {&plans, 1}, 1};
-    const DenyCache::SteadyTime asked{1h};
+    const SteadyTime asked{1h};
     cache.learn(check, {.allowed = false, .limit = 3, .retry_after = 1s, .reset_after = 1s}, asked);
 
     EXPECT_EQ(cache.find(check, asked + 1ns)->retry_after, 1s);

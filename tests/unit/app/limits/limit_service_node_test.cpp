@@ -1,14 +1,15 @@
 // A service over a store that blocks, with what its node remembers.
-#include <future>
-#include <thread>
+#include <optional>
 
 #include "app/limits/limit_service.hpp"
-#include "support/gate.hpp"
 #include "support/node_under_test.hpp"
 #include "support/recording_log.hpp"
+#include "support/virtual_runtime.hpp"
 
 namespace sluice::test {
 namespace {
+
+using Done = Result<std::monostate, LimitError>;
 
 class LimitServiceNode : public NodeUnderTest {
 protected:
@@ -23,34 +24,26 @@ protected:
     void start() {
         service_.reset();
         service_ = std::make_unique<LimitService>(
-            service_options_, LimitServiceWorld{store_, *local_, book_, metrics_, servers_});
+            service_options_, LimitServiceWorld{store_, *local_, book_, metrics_, servers_, runtime_});
     }
-    LimitAnswer check(std::string_view plan, Tokens cost = 1) {
+    // What a call completes with.
+    template <class T, class Start>
+    T awaited(Start start) {
+        std::optional<T> answer;
+        start([&](T result) { answer = std::move(result); });
+        runtime_.wait([&] { return answer.has_value(); });
+        return *std::move(answer);
+    }
+    LimitReply reply(std::string_view plan, Tokens cost = 1) {
         const Names names{plan};
-        std::promise<LimitReply> promise;
-        service_->check({"k", names, cost}, [&](LimitReply reply) { promise.set_value(std::move(reply)); });
-        return promise.get_future().get().value();
+        return awaited<LimitReply>([&](auto done) { service_->check({"k", names, cost}, std::move(done)); });
     }
-    template <class Start>
-    void await(Start start) {
-        std::promise<bool> promise;
-        start([&](const auto& result) { promise.set_value(bool{result}); });
-        EXPECT_TRUE(promise.get_future().get());
-    }
-    static bool eventually(const std::function<bool()>& holds) {
-        const auto deadline = std::chrono::steady_clock::now() + 20s;
-        while (!holds()) {
-            if (std::chrono::steady_clock::now() > deadline) {
-                return false;
-            }
-            std::this_thread::sleep_for(1ms);  // Between two looks.
-        }
-        return true;
-    }
+    LimitAnswer check(std::string_view plan, Tokens cost = 1) { return reply(plan, cost).value(); }
 
     std::unique_ptr<MemoryLimitStore> local_ = make_memory_limit_store({.keys_max = 100, .seed = 8}, clock_);
     RecordingLog log_;
     LimitServers servers_{log_, metrics_};
+    VirtualRuntime runtime_{1, clock_};
     LimitServiceOptions service_options_;
     std::unique_ptr<LimitService> service_;
 };
@@ -81,12 +74,12 @@ TEST_F(LimitServiceNode, AsksTheStoreForTheRestOfABatchInItsPlaces) {
     ASSERT_TRUE(check("gold", 3).allowed);
     ASSERT_FALSE(check("gold").allowed);
     const Names gold{"gold"};
-    std::promise<std::vector<LimitReply>> promise;
 
-    service_->check_each(
-        std::vector<LimitQuestion>{{"k", gold, 1}, {"a", gold, 1}, {"k", gold, 1}, {"b", gold, 2}},
-        [&](std::vector<LimitReply> all) { promise.set_value(std::move(all)); });
-    const auto replies = promise.get_future().get();
+    const auto replies = awaited<std::vector<LimitReply>>([&](auto done) {
+        service_->check_each(
+            std::vector<LimitQuestion>{{"k", gold, 1}, {"a", gold, 1}, {"k", gold, 1}, {"b", gold, 2}},
+            std::move(done));
+    });
 
     EXPECT_FALSE(replies[0]->allowed);
     EXPECT_EQ(replies[1]->remaining, 2);
@@ -103,10 +96,7 @@ TEST_F(LimitServiceNode, HeedsAnOverrideThatItSawWhileTheStoreFails) {
 
     EXPECT_EQ(check("gold", 40).reason, LimitReason::FailOpen);
     clock_.advance(FailPolicy::kBelieved);
-    const Names names{"gold"};
-    std::promise<LimitReply> promise;
-    service_->check({"k", names, 40}, [&](LimitReply reply) { promise.set_value(std::move(reply)); });
-    EXPECT_EQ(promise.get_future().get().error().kind, LimitErrorKind::InvalidCost);
+    EXPECT_EQ(reply("gold", 40).error().kind, LimitErrorKind::InvalidCost);
 }
 
 TEST_F(LimitServiceNode, ForgetsDenialsWhenItGivesBackAndWhenPlansChange) {
@@ -114,20 +104,20 @@ TEST_F(LimitServiceNode, ForgetsDenialsWhenItGivesBackAndWhenPlansChange) {
     ASSERT_TRUE(check("gold", 3).allowed);
 
     ASSERT_FALSE(check("gold").allowed);
-    await([&](auto done) { service_->refund({"k", gold, 1}, std::move(done)); });
+    EXPECT_TRUE(awaited<Done>([&](auto done) { service_->refund({"k", gold, 1}, std::move(done)); }));
     EXPECT_TRUE(check("gold").allowed);
 
     clock_.advance(1us);
     ASSERT_FALSE(check("gold").allowed);
-    await([&](auto done) { service_->reset("k", gold, std::move(done)); });
+    EXPECT_TRUE(awaited<Done>([&](auto done) { service_->reset("k", gold, std::move(done)); }));
     EXPECT_TRUE(check("gold", 3).allowed);
 
     clock_.advance(1us);
     ASSERT_FALSE(check("gold").allowed);
-    await([&](auto done) {
+    EXPECT_TRUE((awaited<Result<Moment, LimitError>>([&](auto done) {
         service_->put_override({"k", "gold", {.name = "", .algorithm = "", .capacity = 9}, kMidnight + 1h},
                                std::move(done));
-    });
+    })));
     EXPECT_TRUE(check("gold", 9).allowed);
 
     clock_.advance(1us);
@@ -163,17 +153,14 @@ TEST_F(LimitServiceNode, ServesItsBlocksWhileTheStoreIsDown) {
 TEST_F(LimitServiceNode, KeepsABlockWhoseCheckWasAnsweredByItsDeadline) {
     service_options_.deadline = 20ms;
     start();
-    Gate gate;
     store_.before = [&](std::uint64_t call) -> std::optional<LimitFault> {
         if (call == 1) {
-            gate.pass();
+            runtime_.sleep(21ms);
         }
         return std::nullopt;
     };
     EXPECT_EQ(check("block").reason, LimitReason::FailOpen);
-    gate.await_arrival();
-    gate.let_go();
-    ASSERT_TRUE(eventually([&] { return metrics_.store_calls == 1U; }));
+    runtime_.wait([&] { return metrics_.store_calls == 1U; });
 
     EXPECT_EQ(calls_of([&] { EXPECT_EQ(check("block", 4).reason, LimitReason::Ok); }), 0U);
 }
@@ -188,12 +175,13 @@ TEST_F(LimitServiceNode, GivesItsBlocksBackWhenItStops) {
 }
 
 TEST_F(LimitServiceNode, GivesItsBlocksBackWhenTheyEnd) {
-    service_options_.node.clock = &std::chrono::steady_clock::now;
     service_options_.node.blocks.lease_time = 20ms;
     start();
     ASSERT_TRUE(check("block").allowed);
 
-    EXPECT_TRUE(eventually([&] { return in_store("k", "block") == 19; }));
+    runtime_.wait([&] { return in_store("k", "block") == 19; });
+
+    EXPECT_LE(clock_.now(), kMidnight + 20ms);
 }
 
 TEST_F(LimitServiceNode, TakesNoBlocksFromAStoreInMemory) {

@@ -33,7 +33,7 @@ protected:
     void open() {
         service_.reset();
         service_ = std::make_unique<LimitService>(
-            options_, LimitServiceWorld{store_, *local_, book_, metrics_, servers_});
+            options_, LimitServiceWorld{store_, *local_, book_, metrics_, servers_, *runtime_});
     }
 
     LimitReply check(std::string_view key, const Names& plans, Tokens cost = 1) {
@@ -66,6 +66,7 @@ protected:
         store_.before = [fault](std::uint64_t) { return std::optional{fault}; };
     }
 
+    const std::unique_ptr<Runtime> runtime_ = make_machine_runtime();
     HandMomentClock clock_{kMidnight};
     std::unique_ptr<MemoryLimitStore> memory_ =
         make_memory_limit_store({.keys_max = 1'000, .seed = 7}, clock_);
@@ -472,7 +473,7 @@ TEST_P(BlockingLimitServiceTest, AnswersKeysOfAServerThatAnswersWhileAnotherHang
     TwoServers servers{*memory_};
     options_.deadline = 200ms;
     service_.reset();
-    LimitService service{options_, LimitServiceWorld{servers, *local_, book_, metrics_, servers_}};
+    LimitService service{options_, LimitServiceWorld{servers, *local_, book_, metrics_, servers_, *runtime_}};
     const Names gold{"gold"};
     const auto check_both = [&] {
         std::promise<std::vector<LimitReply>> promise;

@@ -1,5 +1,7 @@
 #include "app/limits/shared_plans.hpp"
 
+#include <thread>
+
 #include <gmock/gmock.h>
 
 #include "support/recording_log.hpp"
@@ -55,6 +57,7 @@ protected:
         return booked == nullptr ? 0 : booked->plan.limit();
     }
 
+    const std::unique_ptr<Runtime> runtime_ = make_machine_runtime();
     ShelfInMemory shelf_;
     RecordingLog log_;
     PlanBook one_;
@@ -62,8 +65,8 @@ protected:
 };
 
 TEST_F(SharedPlansTest, ReachOtherNodesAndThoseThatStartLater) {
-    SharedPlans here{one_, shelf_, log_};
-    SharedPlans there{other_, shelf_, log_};
+    SharedPlans here{one_, shelf_, log_, *runtime_};
+    SharedPlans there{other_, shelf_, log_, *runtime_};
 
     ASSERT_TRUE(here.put(bucket_draft("gold", 5)));
 
@@ -71,7 +74,7 @@ TEST_F(SharedPlansTest, ReachOtherNodesAndThoseThatStartLater) {
     ASSERT_TRUE(there.refresh());
     EXPECT_EQ(limit_of(other_, "gold"), 5);
     PlanBook later;
-    const SharedPlans restarted{later, shelf_, log_};
+    const SharedPlans restarted{later, shelf_, log_, *runtime_};
     EXPECT_EQ(limit_of(later, "gold"), 5);
 
     EXPECT_TRUE(there.remove("gold").value());
@@ -81,8 +84,8 @@ TEST_F(SharedPlansTest, ReachOtherNodesAndThoseThatStartLater) {
 }
 
 TEST_F(SharedPlansTest, ReachOtherNodesByThemselves) {
-    SharedPlans here{one_, shelf_, log_};
-    const SharedPlans there{other_, shelf_, log_};
+    SharedPlans here{one_, shelf_, log_, *runtime_};
+    const SharedPlans there{other_, shelf_, log_, *runtime_};
     ASSERT_TRUE(here.put(bucket_draft("gold", 5)));
 
     const auto deadline = std::chrono::steady_clock::now() + std::chrono::seconds{20};
@@ -94,8 +97,8 @@ TEST_F(SharedPlansTest, ReachOtherNodesByThemselves) {
 
 TEST_F(SharedPlansTest, GiveWayToThePlansFile) {
     ASSERT_TRUE(one_.load({bucket_draft("gold", 9)}));
-    SharedPlans here{one_, shelf_, log_};
-    SharedPlans there{other_, shelf_, log_};
+    SharedPlans here{one_, shelf_, log_, *runtime_};
+    SharedPlans there{other_, shelf_, log_, *runtime_};
 
     const auto refused = here.put(bucket_draft("gold", 5));
     ASSERT_TRUE(there.put(bucket_draft("gold", 5)));
@@ -107,7 +110,7 @@ TEST_F(SharedPlansTest, GiveWayToThePlansFile) {
 }
 
 TEST_F(SharedPlansTest, StayAsTheyAreWhileTheStoreIsAway) {
-    SharedPlans here{one_, shelf_, log_};
+    SharedPlans here{one_, shelf_, log_, *runtime_};
     ASSERT_TRUE(here.put(bucket_draft("gold", 5)));
     const auto version = one_.current()->version();
     EXPECT_TRUE(here.refresh());
@@ -126,7 +129,7 @@ TEST_F(SharedPlansTest, LeaveOutWhatThisVersionDoesNotKnow) {
                     {"newer", "algorithm=token_bucket refill=1/s capacity=5 colour=blue"},
                     {"odd", "algorithm=token_bucket refill=1/s capacity=0"}};
 
-    const SharedPlans here{one_, shelf_, log_};
+    const SharedPlans here{one_, shelf_, log_, *runtime_};
 
     EXPECT_EQ(limit_of(one_, "gold"), 5);
     EXPECT_EQ(one_.current()->all().size(), 1U);

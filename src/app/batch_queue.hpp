@@ -1,9 +1,10 @@
 #pragma once
 
-#include <chrono>
 #include <cstddef>
 #include <deque>
 #include <vector>
+
+#include "base/runtime.hpp"
 
 namespace sluice {
 
@@ -17,15 +18,14 @@ struct CombinerLimits {
 };
 
 // What waits for a combiner's workers. Those that wait for room and those that do not take turns, so that
-// neither keeps the other from being served; among themselves they are served in order.
+// neither keeps the other from being served; among themselves they are served in order. Whose deadline has
+// come is late, and is not served.
 // A ticket has `deadline`, `weight` and `when_full`.
-// Thread safety: none.
+// Pure: reads no clock and waits for nobody. Thread safety: none.
 template <class Ticket>
-class TurnQueue {
+class BatchQueue {
 public:
-    using SteadyTime = std::chrono::steady_clock::time_point;
-
-    explicit TurnQueue(CombinerLimits limits) : limits_{limits} {}
+    explicit BatchQueue(CombinerLimits limits) : limits_{limits} {}
 
     // False when there is no room: the ticket is as it was.
     bool add(Ticket& ticket) {
@@ -44,30 +44,32 @@ public:
 
     [[nodiscard]] bool empty() const { return prompt_.empty() && patient_.empty(); }
 
-    // Adds to `batch` what runs next; nothing when all is empty.
-    void take(std::vector<Ticket>& batch) {
+    // Adds to `batch` what runs next, and to `late` whose turn has come too late; nothing when all is empty.
+    void take(SteadyTime now, std::vector<Ticket>& batch, std::vector<Ticket>& late) {
         const bool patient = prompt_.empty() || (is_turn_of_patient_ && !patient_.empty());
         is_turn_of_patient_ = !patient;
         std::deque<Ticket>& queue = patient ? patient_ : prompt_;
         std::size_t weight = 0;
-        while (!queue.empty() && (batch.empty() || weight + queue.front().weight <= limits_.batch_max)) {
+        while (!queue.empty() && (weight == 0 || weight + queue.front().weight <= limits_.batch_max)) {
             weight += queue.front().weight;
-            batch.push_back(std::move(queue.front()));
+            (queue.front().deadline > now ? batch : late).push_back(std::move(queue.front()));
             queue.pop_front();
         }
         waiting_ -= patient ? 0 : weight;
     }
 
-    // Of the first that does not wait for room; far away when there is none.
+    // The deadline of the first that does not wait for room; far away when there is none.
     [[nodiscard]] SteadyTime first_deadline() const {
         return prompt_.empty() ? SteadyTime::max() : prompt_.front().deadline;
     }
-    // Takes that one. REQUIRES: there is one.
-    Ticket take_first() {
-        Ticket ticket = std::move(prompt_.front());
-        prompt_.pop_front();
-        waiting_ -= ticket.weight;
-        return ticket;
+    // Adds to `late` those at the front whose deadline has come, at most `most` of them.
+    // REQUIRES: now is not the end of all time.
+    void take_late(SteadyTime now, std::vector<Ticket>& late, std::size_t most) {
+        for (; first_deadline() <= now && most > 0; --most) {
+            waiting_ -= prompt_.front().weight;
+            late.push_back(std::move(prompt_.front()));
+            prompt_.pop_front();
+        }
     }
 
     // The weight of those that do not wait for room.
