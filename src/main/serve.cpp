@@ -10,6 +10,7 @@
 #include "app/slots/slot_service.hpp"
 #include "base/iso8601.hpp"
 #include "door/http/http_server.hpp"
+#include "door/http/openapi.hpp"
 #include "files/plans_file.hpp"
 #include "main/daemon_log.hpp"
 #include "main/limit_store_choice.hpp"
@@ -163,7 +164,7 @@ private:
         options.tls = tls_.get();
         auto started = http::start_server(
             options, {*slots_, *limits_, settings_.default_config, gate_, [this] { return metrics_text(); },
-                      clock_, *log_, [this] { return facts(); }});
+                      clock_, *log_, [this] { return facts(); }, http::openapi_json()});
         if (!started) {
             return Unexpected{started.error()};
         }

@@ -8,6 +8,7 @@
 #include "app/slots/slot_ledger.hpp"
 #include "app/slots/slot_service.hpp"
 #include "door/http/http_server.hpp"
+#include "door/http/openapi.hpp"
 #include "store/memory/memory_limit_store.hpp"
 #include "store/memory/memory_slot_tables.hpp"
 #include "support/counting_limit_metrics.hpp"
@@ -39,7 +40,8 @@ protected:
             limits, LimitServiceWorld{limit_store_, *local_limits_, plans_, limit_metrics_, limit_servers_,
                                       *runtime_});
         server_ = http::start_server(options, {*service_, *limits_, config("default"), gate_,
-                                               [] { return std::string{"metrics\n"}; }, clock_, log_})
+                                               [] { return std::string{"metrics\n"}; }, clock_, log_,
+                                               [] { return std::string{"{}"}; }, http::openapi_json()})
                       .value();
         EXPECT_EQ(post("/admin/rate-limit/config",
                        R"({"configName":"default","maxPerWindow":10,"windowSize":"PT4S"})")

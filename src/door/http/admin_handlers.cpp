@@ -1,7 +1,6 @@
 #include "door/http/await_done.hpp"
 #include "door/http/handlers.hpp"
 #include "door/http/json_body.hpp"
-#include "door/http/openapi.hpp"
 #include "door/http/target.hpp"
 
 namespace sluice::http {
@@ -130,8 +129,8 @@ Response metrics(const ServerWorld& world, const Request& /*request*/) {
     return {200, "text/plain; version=0.0.4; charset=utf-8", world.metrics_text()};
 }
 
-Response openapi(const ServerWorld& /*world*/, const Request& /*request*/) {
-    return answer_json(std::string{openapi_json()});
+Response openapi(const ServerWorld& world, const Request& /*request*/) {
+    return answer_json(std::string{world.openapi_json});
 }
 
 }  // namespace sluice::http

@@ -32,17 +32,27 @@ struct Response {
     unsigned status = 200;
     std::string_view content_type = "application/json";  // Static storage. Empty: there is no body.
     std::string body{};
-    std::string headers{};  // Further header lines, each with its line end.
-    bool close = false;     // The connection cannot go on after this.
+    std::string headers{};    // Further header lines, each with its line end.
+    bool close = false;       // The connection cannot go on after this.
+    std::string_view code{};  // Of the problem that it tells, if it does. Static storage.
 };
 
-// 503 and 429 say when to come back.
-Response answer(const Problem& problem);
+// The exact words for a problem, where a route does not speak application/problem+json.
+using ErrorText = std::string_view (*)(const Problem&);
+
+// 503 and 429 say when to come back. Without `words` the body is application/problem+json.
+Response answer(const Problem& problem, ErrorText words = nullptr);
 
 inline Response answer_json(std::string body) { return {200, "application/json", std::move(body)}; }
 
-// A handler that answers at once, or one that waits for the service.
+class Connection;
+struct RequestHead;
+struct SessionWorld;
+
+// A handler that answers at once, one that waits for the service, or one that reads and writes the connection
+// by itself, behind the head, and says whether it can go on with the next request.
 using QuickHandler = Response (*)(const ServerWorld&, const Request&);
 using WaitingHandler = boost::asio::awaitable<Response> (*)(const ServerWorld&, const Request&);
+using StreamHandler = boost::asio::awaitable<bool> (*)(Connection&, const RequestHead&, SessionWorld&);
 
 }  // namespace sluice::http

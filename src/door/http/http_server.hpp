@@ -5,6 +5,7 @@
 #include <functional>
 #include <memory>
 #include <string>
+#include <string_view>
 
 #include "app/limits/limit_service.hpp"
 #include "app/slots/slot_service.hpp"
@@ -39,6 +40,8 @@ struct ServerWorld {
     Log& log;
     // What /admin/settings answers: JSON, without secrets.
     std::function<std::string()> settings_json = [] { return std::string{"{}"}; };
+    // What /openapi.json answers.
+    std::string_view openapi_json = "{}";
 };
 
 // The HTTP door: listens, translates requests into use cases and their outcomes into responses.

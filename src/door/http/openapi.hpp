@@ -4,7 +4,7 @@
 
 namespace sluice::http {
 
-// The description of every route, as kept in openapi.json beside this file.
+// The description of every route, as assemble_openapi has made it while Sluice was built.
 std::string_view openapi_json();
 
 }  // namespace sluice::http

@@ -1,9 +1,19 @@
 #include "door/http/response_text.hpp"
 
+#include "door/http/declared_replies.hpp"
+
 namespace sluice::http {
 
-Response answer(const Problem& problem) {
-    Response response{problem.status, "application/problem+json", problem_json(problem)};
+Response answer(const Problem& problem, ErrorText words) {
+    Response response{problem.status};
+    if (words != nullptr) {
+        response.content_type = "text/plain; charset=utf-8";
+        response.body = words(problem);
+    } else {
+        response.content_type = "application/problem+json";
+        response.body = problem_json(problem);
+    }
+    response.code = problem.code;
     if (problem.status == 503 || problem.status == 429) {
         response.headers = "Retry-After: " + std::to_string(problem.retry_after_seconds) + "\r\n";
     }
@@ -11,6 +21,7 @@ Response answer(const Problem& problem) {
 }
 
 void append_response(std::string& out, const Response& response, const ResponseFrame& frame) {
+    expect_declared(frame.route, response);
     out += "HTTP/1.1 ";
     out += std::to_string(response.status);
     out += ' ';

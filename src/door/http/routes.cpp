@@ -1,51 +1,12 @@
 #include "door/http/routes.hpp"
 
 #include <algorithm>
-#include <array>
 
 #include "base/percent.hpp"
-#include "door/http/handlers.hpp"
 #include "door/http/target.hpp"
 
 namespace sluice::http {
 namespace {
-
-constexpr std::array kRoutes{
-    Route{"POST", "/api/v1/slots", assign_slot, Access::Open, BodyKind::Json},
-    Route{"GET", "/healthz", health_live},
-    Route{"POST", "/api/v1/slots/batch", assign_batch, Access::Open, BodyKind::Json, kBatchBytesMax},
-    Route{"POST", "/api/v1/slots/stream", StreamSlots{}, Access::Open, BodyKind::Lines},
-    Route{"POST", "/api/v1/slots/quote", quote_slot, Access::Open, BodyKind::Json},
-    Route{"GET", "/api/v1/slots/{eventId}", get_slot},
-    Route{"DELETE", "/api/v1/slots/{eventId}", cancel_slot},
-    Route{"POST", "/api/v1/slots/{eventId}/move", move_slot, Access::Open, BodyKind::Json},
-    Route{"GET", "/api/v1/windows", list_windows},
-    Route{"GET", "/admin/rate-limit/config", get_config, Access::Admin},
-    Route{"POST", "/admin/rate-limit/config", set_config, Access::Admin, BodyKind::Json},
-    Route{"GET", "/admin/rate-limit/config/history", get_config_history, Access::Admin},
-    Route{"GET", "/admin/rate-limit/configs", list_configs, Access::Admin},
-    Route{"POST", "/admin/rate-limit/cache/flush", flush_cache, Access::Admin},
-    Route{"POST", "/api/v1/check", check_limits, Access::Open, BodyKind::Json},
-    Route{"POST", "/api/v1/check/batch", check_limits_batch, Access::Open, BodyKind::Json, kBatchBytesMax},
-    Route{"POST", "/api/v1/refund", refund_tokens, Access::Open, BodyKind::Json},
-    Route{"POST", "/api/v1/release", release_lease, Access::Open, BodyKind::Json},
-    Route{"GET", "/api/v1/authz", authorize},
-    Route{"GET", "/admin/plans", list_plans, Access::Admin},
-    Route{"GET", "/admin/plans/{name}", get_plan, Access::Admin},
-    Route{"PUT", "/admin/plans/{name}", put_plan, Access::Admin, BodyKind::Json},
-    Route{"DELETE", "/admin/plans/{name}", remove_plan, Access::Admin},
-    Route{"GET", "/admin/keys/{key}", inspect_key, Access::Admin},
-    Route{"DELETE", "/admin/keys/{key}", reset_key, Access::Admin},
-    Route{"PUT", "/admin/keys/{key}", override_key, Access::Admin, BodyKind::Json},
-    Route{"GET", "/admin/settings", settings, Access::Admin},
-    Route{"GET", "/", front_page},
-    Route{"GET", "/readyz", health_ready},
-    Route{"GET", "/q/health/live", health_live},
-    Route{"GET", "/q/health/ready", health_ready},
-    Route{"GET", "/metrics", metrics},
-    Route{"GET", "/q/metrics", metrics},
-    Route{"GET", "/openapi.json", openapi},
-};
 
 bool same_method(const Route& route, std::string_view method) {
     return route.method == method || (method == "HEAD" && route.method == "GET");
@@ -85,14 +46,22 @@ void allow(std::string& methods, const Route& route) {
 
 }  // namespace
 
-std::span<const Route> all_routes() { return kRoutes; }
+std::vector<RouteTable> all_routes() {
+    return {{"slot", slot_routes()}, {"limit", limit_routes()}, {"server", server_routes()}};
+}
 
-RouteMatch find_route(std::string_view method, std::string_view target) {
+Router::Router(std::span<const RouteTable> tables) {
+    for (const RouteTable& table : tables) {
+        routes_.insert(routes_.end(), table.routes.begin(), table.routes.end());
+    }
+}
+
+RouteMatch Router::find(std::string_view method, std::string_view target) const {
     const std::string_view path = path_of(target);
     RouteMatch result;
     std::string spelled_out;  // The methods of the path itself.
     // A path that is spelled out for the method goes before a {place}: an event may be named "batch".
-    for (const Route& route : kRoutes) {
+    for (const Route& route : routes_) {
         if (route.path == path && same_method(route, method)) {
             result.route = &route;
             return result;
@@ -101,7 +70,7 @@ RouteMatch find_route(std::string_view method, std::string_view target) {
             allow(spelled_out, route);
         }
     }
-    for (const Route& route : kRoutes) {
+    for (const Route& route : routes_) {
         const auto captured = match(route.path, path);
         if (!captured) {
             continue;

@@ -3,32 +3,25 @@
 #include <span>
 #include <string>
 #include <string_view>
-#include <variant>
+#include <vector>
 
-#include "door/http/exchange.hpp"
+#include "door/http/route.hpp"
 
 namespace sluice::http {
 
-inline constexpr std::size_t kBodyBytesMax = 64 * 1024;
-inline constexpr std::size_t kBatchBytesMax = 16 * 1024 * 1024;
+// The routes of each part, and the door's own.
+std::span<const Route> slot_routes();
+std::span<const Route> limit_routes();
+std::span<const Route> server_routes();
 
-// The route whose body is read and answered line by line, while it arrives.
-struct StreamSlots {};
-
-enum class Access { Open, Admin };
-enum class BodyKind { None, Json, Lines };
-
-struct Route {
-    std::string_view method;
-    std::string_view path;  // At most one segment is a {place}.
-    std::variant<QuickHandler, WaitingHandler, StreamSlots> handler;
-    Access access = Access::Open;
-    BodyKind body = BodyKind::None;
-    std::size_t body_max = kBodyBytesMax;
+// A part of the door: what its routes have in common.
+struct RouteTable {
+    std::string_view name;  // Of its fragment: <name>_routes.json.
+    std::span<const Route> routes;
 };
 
 // Every route of the door.
-std::span<const Route> all_routes();
+std::vector<RouteTable> all_routes();
 
 struct RouteMatch {
     const Route* route = nullptr;
@@ -36,7 +29,17 @@ struct RouteMatch {
     std::string allowed;  // The methods of the path, when it is known but not for this method.
 };
 
-// HEAD matches where GET does.
-RouteMatch find_route(std::string_view method, std::string_view target);
+// Finds the route of a request.
+// Thread safety: immutable.
+class Router {
+public:
+    explicit Router(std::span<const RouteTable> tables);
+
+    // HEAD matches where GET does. The match lives as long as the router.
+    [[nodiscard]] RouteMatch find(std::string_view method, std::string_view target) const;
+
+private:
+    std::vector<Route> routes_;
+};
 
 }  // namespace sluice::http

@@ -9,7 +9,6 @@
 #include "door/http/request_head.hpp"
 #include "door/http/response_text.hpp"
 #include "door/http/routes.hpp"
-#include "door/http/slot_stream.hpp"
 
 namespace sluice::http {
 namespace {
@@ -69,12 +68,12 @@ private:
         if (!head) {
             co_return false;
         }
-        const RouteMatch match = find_route(head->method, head->target);
+        const RouteMatch match = world_.router.find(head->method, head->target);
         if (auto problem = check_route(*head, match)) {
             co_return co_await refuse(*head, *problem, match);
         }
-        if (std::holds_alternative<StreamSlots>(match.route->handler)) {
-            co_return co_await stream_slots(connection_, *head, world_);
+        if (const auto* stream = std::get_if<StreamHandler>(&match.route->handler)) {
+            co_return co_await (*stream)(connection_, *head, world_);
         }
         co_return co_await serve_with_body(*head, match);
     }
@@ -126,14 +125,18 @@ private:
                        ? Problem{404, "not_found", "There is nothing at this path."}
                        : Problem{405, "method_not_allowed", "This path does not take this method."};
         }
-        if (head.encoded && match.route->body != BodyKind::None) {
+        const RouteBody& body = match.route->body;
+        if (head.encoded && body.kind != BodyKind::None) {
             return Problem{415, "content_encoding_not_supported",
                            "The body must be sent without Content-Encoding."};
         }
-        const bool lines = match.route->body == BodyKind::Lines;
-        if (!lines && head.content_length.value_or(0) > match.route->body_max) {
+        const bool stream = std::holds_alternative<StreamHandler>(match.route->handler);
+        if (stream && head.http_1_0) {
+            return Problem{505, "version_not_supported", "A stream needs HTTP/1.1."};
+        }
+        if (!stream && head.content_length.value_or(0) > body.max) {
             return Problem{413, "body_too_large",
-                           "The body is larger than " + std::to_string(match.route->body_max) + " bytes."};
+                           "The body is larger than " + std::to_string(body.max) + " bytes."};
         }
         return std::nullopt;
     }
@@ -142,7 +145,7 @@ private:
         const bool head_only = head.method == "HEAD";
         const bool http_1_0 = head.http_1_0;
         std::optional<Parser> parser{std::in_place};
-        parser->body_limit(match.route->body_max);
+        parser->body_limit(match.route->body.max);
         parser->header_limit(kHeadBytesMax);
         parser->eager(true);
         if (head.expects_continue && connection_.unread().size() == head.size) {
@@ -155,7 +158,7 @@ private:
         BodyShare share{world_.large_bodies};
         const std::optional<Problem> problem = co_await read_body(*parser, share);
         if (problem) {
-            co_await send_last(*problem);
+            co_await send_last(*problem, match.route);
             co_return false;
         }
         if (!parser->is_done()) {
@@ -165,7 +168,7 @@ private:
         const bool stays = parser->keep_alive() && !response.close && !connection_.draining();
         parser.reset();
         const ResponseFrame frame{connection_.date_line(), stays ? After::KeepAlive : After::Close, http_1_0,
-                                  head_only};
+                                  head_only, match.route};
         out_.clear();
         append_response(out_, response, frame);
         const bool written = co_await connection_.write(out_);
@@ -238,15 +241,16 @@ private:
 
     asio::awaitable<Response> respond(const Parser::value_type& message, const RouteMatch& match) {
         const Route& route = *match.route;
-        if (route.body == BodyKind::Json &&
+        if (route.body.kind == BodyKind::Json &&
             !is_json_type(message[beast_http::field::content_type], route.access)) {
-            co_return answer({415, "type_not_supported", "The body must be application/json."});
+            co_return answer({415, "type_not_supported", "The body must be application/json."},
+                             route.error_text);
         }
         const MessageHeaders headers{message};
         Request request{message.target(), message.body(), match.capture, {}, &headers};
         if (route.access == Access::Admin) {
             request.remote = connection_.remote_address();
-            if (auto refusal = admit(headers, request.remote)) {
+            if (auto refusal = admit(headers, request.remote, route.error_text)) {
                 co_return *std::move(refusal);
             }
         }
@@ -258,28 +262,30 @@ private:
         } catch (const std::exception& failure) {
             world_.world.log.write(LogLevel::Error, "HttpDoor",
                                    std::string{"A handler failed: "} + failure.what());
-            co_return answer({500, "internal_error", "The request could not be handled."});
+            co_return answer({500, "internal_error", "The request could not be handled."}, route.error_text);
         }
     }
 
-    std::optional<Response> admit(const HeaderSource& headers, const std::string& remote) {
+    std::optional<Response> admit(const HeaderSource& headers, const std::string& remote, ErrorText words) {
         switch (world_.world.gate.admit(headers.find("Authorization"), remote)) {
             case Admission::Granted: return std::nullopt;
-            case Admission::Unguarded: return admit_locally(headers, remote);
+            case Admission::Unguarded: return admit_locally(headers, remote, words);
             case Admission::TooManyTries:
                 return answer(
-                    {429, "too_many_tries", "Too many wrong tokens from this address; wait a minute.", 60});
+                    {429, "too_many_tries", "Too many wrong tokens from this address; wait a minute.", 60},
+                    words);
             case Admission::TokenMissing: break;
         }
         world_.world.log.write(LogLevel::Warn, "Audit", remote + " was refused: no valid token");
-        Response response = answer({401, "token_required", "This path needs a bearer token."});
+        Response response = answer({401, "token_required", "This path needs a bearer token."}, words);
         response.headers = "WWW-Authenticate: Bearer realm=\"sluice\"\r\n";
         return response;
     }
 
     // Without a token a path is open because only this machine can reach it. A page in a browser on it can
     // too, but then the browser tells whose page it is.
-    std::optional<Response> admit_locally(const HeaderSource& headers, const std::string& remote) {
+    std::optional<Response> admit_locally(const HeaderSource& headers, const std::string& remote,
+                                          ErrorText words) {
         const std::string_view origin = headers.find("Origin");
         if (is_local_host(headers.find("Host")) && (origin.empty() || is_local_origin(origin))) {
             return std::nullopt;
@@ -288,24 +294,25 @@ private:
         return answer(
             {403, "foreign_host",
              "Host and Origin must name localhost or a loopback address: without a token this path is "
-             "open to this machine only."});
+             "open to this machine only."},
+            words);
     }
 
     // Refuses before the body is read. The connection goes on only when there is no body to skip.
     asio::awaitable<bool> refuse(const RequestHead& head, const Problem& problem, const RouteMatch& match) {
-        Response response = answer(problem);
+        Response response = answer(problem, words_of(match.route));
         if (!match.allowed.empty()) {
             response.headers = "Allow: " + match.allowed + "\r\n";
         } else if (problem.status == 415) {
             response.headers = "Accept-Encoding: identity\r\n";
         }
         if (head.chunked || head.content_length.value_or(0) > 0 || head.http_1_0) {
-            co_await send_last(response);
+            co_await send_last(response, match.route);
             co_return false;
         }
         const bool stays = !connection_.draining();
         const ResponseFrame frame{connection_.date_line(), stays ? After::KeepAlive : After::Close, false,
-                                  head.method == "HEAD"};
+                                  head.method == "HEAD", match.route};
         connection_.consume(head.size);
         out_.clear();
         append_response(out_, response, frame);
@@ -313,14 +320,16 @@ private:
         co_return written&& stays;
     }
 
-    asio::awaitable<void> send_last(const Problem& problem) {
-        const Response response = answer(problem);
-        co_await send_last(response);
+    static ErrorText words_of(const Route* route) { return route == nullptr ? nullptr : route->error_text; }
+
+    asio::awaitable<void> send_last(const Problem& problem, const Route* route = nullptr) {
+        const Response response = answer(problem, words_of(route));
+        co_await send_last(response, route);
     }
 
-    asio::awaitable<void> send_last(const Response& response) {
+    asio::awaitable<void> send_last(const Response& response, const Route* route) {
         out_.clear();
-        append_response(out_, response, {connection_.date_line(), After::Close});
+        append_response(out_, response, {connection_.date_line(), After::Close, false, false, route});
         const bool written = co_await connection_.write(out_);
         if (written) {
             co_await connection_.linger();

@@ -5,6 +5,7 @@
 #include "door/http/body_budget.hpp"
 #include "door/http/connection.hpp"
 #include "door/http/http_server.hpp"
+#include "door/http/routes.hpp"
 
 namespace sluice::http {
 
@@ -12,6 +13,7 @@ namespace sluice::http {
 struct SessionWorld {
     ServerOptions options;
     ServerWorld world;
+    Router router{all_routes()};
     BodyBudget large_bodies{};
 };
 

@@ -13,7 +13,6 @@
 
 #include "door/http/json_body.hpp"
 #include "door/http/line_splitter.hpp"
-#include "door/http/response_text.hpp"
 
 namespace sluice::http {
 namespace {
@@ -293,13 +292,6 @@ private:
 }  // namespace
 
 asio::awaitable<bool> stream_slots(Connection& connection, const RequestHead& head, SessionWorld& world) {
-    if (head.http_1_0) {
-        std::string out;
-        append_response(out, answer({505, "version_not_supported", "A stream needs HTTP/1.1."}),
-                        {connection.date_line(), After::Close});
-        co_await connection.write(out);
-        co_return false;
-    }
     // Shared with the completions of what is under way: the service may finish them after the client has
     // left.
     const auto executor = co_await asio::this_coro::executor;

@@ -7,6 +7,11 @@
 namespace sluice::http {
 namespace {
 
+RouteMatch find_route(std::string_view method, std::string_view target) {
+    static const Router router{all_routes()};
+    return router.find(method, target);
+}
+
 TEST(Target, SplitsBeforeItDecodes) {
     const auto target = parse_target("/api/a%2Fb/c?from=2025-06-01T12:00:00+05:30&x=%20y&flag");
 

@@ -1,0 +1,83 @@
+// Usage: assemble_openapi FOLDER OPENAPI.json OPENAPI.cpp
+//
+// Part of the build: makes the description of all routes from their tables and from the fragments in FOLDER
+// (see openapi_assembly.hpp), as a file, and as the source of openapi_json().
+#include <cstdlib>
+#include <fstream>
+#include <iostream>
+#include <iterator>
+
+#include <boost/json/parse.hpp>
+#include <boost/json/serialize.hpp>
+
+#include "door/http/openapi_assembly.hpp"
+
+namespace {
+
+namespace http = sluice::http;
+namespace json = boost::json;
+
+// Ends the build when the fragment cannot be read.
+json::object read_fragment(const std::string& path) {
+    std::ifstream file{path};
+    const std::string text{std::istreambuf_iterator<char>{file}, {}};
+    boost::system::error_code error;
+    const json::value fragment = json::parse(text, error);
+    if (error || !fragment.is_object()) {
+        std::cerr << path << " is not a JSON object: " << error.message() << "\n";
+        std::exit(EXIT_FAILURE);
+    }
+    return fragment.get_object();
+}
+
+// For people too: what fits into a line is in one.
+void append_pretty(std::string& text, const json::value& value, std::size_t depth) {
+    constexpr std::size_t kWidth = 110;
+    const std::string short_form = json::serialize(value);
+    const bool is_long = 2 * depth + short_form.size() > kWidth;
+    const std::string indent = "\n" + std::string(2 * depth + 2, ' ');
+    if (const auto* object = value.if_object(); is_long && object != nullptr) {
+        text += '{';
+        for (const auto& [name, member] : *object) {
+            text += (text.back() == '{' ? "" : ",") + indent + json::serialize(json::string{name}) + ": ";
+            append_pretty(text, member, depth + 1);
+        }
+        text += "\n" + std::string(2 * depth, ' ') + '}';
+    } else if (const auto* array = value.if_array(); is_long && array != nullptr) {
+        text += '[';
+        for (const json::value& member : *array) {
+            text += (text.back() == '[' ? "" : ",") + indent;
+            append_pretty(text, member, depth + 1);
+        }
+        text += "\n" + std::string(2 * depth, ' ') + ']';
+    } else {
+        text += short_form;
+    }
+}
+
+}  // namespace
+
+int main(int count, char** words) {
+    if (count != 4) {
+        std::cerr << "assemble_openapi FOLDER OPENAPI.json OPENAPI.cpp\n";
+        return EXIT_FAILURE;
+    }
+    std::vector<http::DescribedRoutes> parts;
+    for (const http::RouteTable& table : http::all_routes()) {
+        parts.push_back(
+            {table, read_fragment(std::string{words[1]} + "/" + std::string{table.name} + "_routes.json")});
+    }
+    const auto document = http::assemble_openapi(parts);
+    if (!document) {
+        std::cerr << document.error();
+        return EXIT_FAILURE;
+    }
+    std::string text;
+    append_pretty(text, *document, 0);
+    std::ofstream{words[2]} << text;
+    std::ofstream source{words[3]};
+    source << "#include \"door/http/openapi.hpp\"\n\n"
+           << "std::string_view sluice::http::openapi_json() {\n    return R\"openapi(" << text
+           << ")openapi\";\n}\n";
+    return source.good() ? EXIT_SUCCESS : EXIT_FAILURE;
+}

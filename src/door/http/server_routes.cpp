@@ -1,0 +1,30 @@
+#include "door/http/handlers.hpp"
+#include "door/http/routes.hpp"
+
+namespace sluice::http {
+namespace {
+
+constexpr std::array kFrontPage{gives(200, "FrontPage")};
+constexpr std::array kSettings{gives(200, "ServerSettings")};
+constexpr std::array kLive{gives(200, "Status")};
+constexpr std::array kReady{gives(200, "Readiness"), gives(503, "Readiness")};
+constexpr std::array kMetrics{gives(200, "Metrics", "text/plain; version=0.0.4; charset=utf-8")};
+constexpr std::array kOpenapi{gives(200, "OpenapiDocument")};
+
+constexpr std::array kRoutes{
+    Route{"GET", "/healthz", "getHealthz", health_live, kLive},
+    Route{"GET", "/q/health/live", "getHealthLive", health_live, kLive},
+    Route{"GET", "/readyz", "getReadyz", health_ready, kReady},
+    Route{"GET", "/q/health/ready", "getHealthReady", health_ready, kReady},
+    Route{"GET", "/metrics", "getMetrics", metrics, kMetrics},
+    Route{"GET", "/q/metrics", "getQMetrics", metrics, kMetrics},
+    Route{"GET", "/openapi.json", "getOpenapi", openapi, kOpenapi},
+    guarded({"GET", "/admin/settings", "getSettings", settings, kSettings}),
+    Route{"GET", "/", "getFrontPage", front_page, kFrontPage},
+};
+
+}  // namespace
+
+std::span<const Route> server_routes() { return kRoutes; }
+
+}  // namespace sluice::http

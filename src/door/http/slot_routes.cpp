@@ -1,0 +1,135 @@
+#include "door/http/handlers.hpp"
+#include "door/http/routes.hpp"
+#include "door/http/slot_stream.hpp"
+
+namespace sluice::http {
+namespace {
+
+// Of any JSON body.
+constexpr std::string_view kBadBody = "malformed_json invalid_number unknown_field";
+constexpr std::string_view kBadEvent =
+    "invalid_event_id not_supported invalid_config_name invalid_time time_out_of_range invalid_number "
+    "invalid_duration";
+// Why an event that can be read gets no slot.
+constexpr std::string_view kNoSlot = "weight_above_cap config_not_found cancelled different_body";
+constexpr std::string_view kNoPlaceNow = "exhausted contended";
+constexpr std::string_view kStoreCannotWrite = "store_unavailable store_full contended";
+constexpr std::string_view kStoreCannotRead = "store_unavailable";
+constexpr std::string_view kLines = "application/x-ndjson";
+
+constexpr std::array kAssignSlot{
+    gives(200, "Slot"),
+    refuses(400, kBadBody),
+    refuses(400, kBadEvent),
+    refuses(400, "weight_above_cap"),
+    refuses(404, "config_not_found"),
+    refuses(409, "cancelled"),
+    refuses(422, "different_body"),
+    refuses(503, kNoPlaceNow),
+    refuses(503, kStoreCannotWrite),
+};
+constexpr std::array kAssignBatch{
+    gives(200, "BatchResults"),
+    refuses(400, kBadBody),
+    refuses(400, "invalid_flag invalid_events"),
+    refuses(400, kBadEvent),
+    refuses(409, kNoSlot),
+    refuses(409, kNoPlaceNow),
+    refuses(503, "store_unavailable store_full"),
+};
+constexpr std::array kStreamSlots{
+    among("line_too_long", gives(200, "SlotLines", kLines)),
+};
+constexpr std::array kQuoteSlot{
+    gives(200, "Quote"),
+    refuses(400, kBadBody),
+    refuses(400, kBadEvent),
+    refuses(400, "weight_above_cap"),
+    refuses(404, "config_not_found"),
+    refuses(409, "cancelled"),
+    refuses(503, kNoPlaceNow),
+    refuses(503, kStoreCannotRead),
+};
+constexpr std::array kGetSlot{
+    gives(200, "SlotStory"),
+    refuses(400, "invalid_event_id"),
+    refuses(404, "event_not_found"),
+    refuses(503, kStoreCannotRead),
+};
+constexpr std::array kCancelSlot{
+    gives_nothing(204),
+    refuses(400, "invalid_event_id"),
+    refuses(404, "event_not_found"),
+    refuses(503, kStoreCannotWrite),
+};
+constexpr std::array kMoveSlot{
+    gives(200, "Slot"),
+    refuses(400, kBadBody),
+    refuses(400, "invalid_event_id invalid_time time_out_of_range weight_above_cap"),
+    refuses(404, "event_not_found"),
+    refuses(409, "cancelled"),
+    refuses(503, kNoPlaceNow),
+    refuses(503, kStoreCannotWrite),
+};
+constexpr std::array kListWindows{
+    gives(200, "Windows"),
+    refuses(400, "invalid_config_name invalid_time time_out_of_range range_too_large"),
+    refuses(404, "config_not_found"),
+    refuses(503, kStoreCannotRead),
+};
+
+constexpr std::array kGetConfig{
+    gives(200, "Config"),
+    refuses(400, "invalid_config_name"),
+    refuses(404, "config_not_found"),
+    refuses(503, kStoreCannotRead),
+};
+constexpr std::array kSetConfig{
+    gives(200, "Config"),
+    refuses(400, kBadBody),
+    refuses(400,
+            "not_supported invalid_spread invalid_past invalid_config_name invalid_pool invalid_number "
+            "invalid_duration"),
+    refuses(409, "window_size_in_use pool_window_size"),
+    refuses(503, kStoreCannotWrite),
+};
+constexpr std::array kGetConfigHistory{
+    gives(200, "ConfigHistory"),
+    refuses(400, "invalid_config_name"),
+    refuses(404, "config_not_found"),
+    refuses(503, kStoreCannotRead),
+};
+constexpr std::array kListConfigs{
+    gives(200, "Configs"),
+    refuses(503, kStoreCannotRead),
+};
+constexpr std::array kFlushConfigCache{
+    gives(200, "Status"),
+    refuses(503, kStoreCannotRead),
+};
+
+constexpr std::array kRoutes{
+    Route{"POST", "/api/v1/slots", "assignSlot", assign_slot, kAssignSlot, json_body("Assignment")},
+    Route{"POST", "/api/v1/slots/batch", "assignBatch", assign_batch, kAssignBatch,
+          json_body("Batch", kBatchBytesMax)},
+    Route{"POST", "/api/v1/slots/stream", "streamSlots", stream_slots, kStreamSlots,
+          lines_body("EventLines")},
+    Route{"POST", "/api/v1/slots/quote", "quoteSlot", quote_slot, kQuoteSlot, json_body("QuoteRequest")},
+    Route{"GET", "/api/v1/slots/{eventId}", "getSlot", get_slot, kGetSlot},
+    Route{"DELETE", "/api/v1/slots/{eventId}", "cancelSlot", cancel_slot, kCancelSlot},
+    Route{"POST", "/api/v1/slots/{eventId}/move", "moveSlot", move_slot, kMoveSlot, json_body("Move")},
+    Route{"GET", "/api/v1/windows", "listWindows", list_windows, kListWindows},
+    guarded({"GET", "/admin/rate-limit/config", "getConfig", get_config, kGetConfig}),
+    guarded(
+        {"POST", "/admin/rate-limit/config", "setConfig", set_config, kSetConfig, json_body("ConfigDraft")}),
+    guarded({"GET", "/admin/rate-limit/config/history", "getConfigHistory", get_config_history,
+             kGetConfigHistory}),
+    guarded({"GET", "/admin/rate-limit/configs", "listConfigs", list_configs, kListConfigs}),
+    guarded({"POST", "/admin/rate-limit/cache/flush", "flushConfigCache", flush_cache, kFlushConfigCache}),
+};
+
+}  // namespace
+
+std::span<const Route> slot_routes() { return kRoutes; }
+
+}  // namespace sluice::http
