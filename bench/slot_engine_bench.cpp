@@ -20,9 +20,8 @@
 #include "app/slots/slot_ledger.hpp"
 #include "silent_world.hpp"
 #include "slot_work.hpp"
-#include "store/rocks/database.hpp"
-#include "store/rocks/rocks_slot_tables.hpp"
-#include "store/rocks/slot_codec.hpp"
+#include "store/rocks/slots/rocks_slot_tables.hpp"
+#include "store/rocks/slots/slot_codec.hpp"
 
 namespace sluice::bench {
 namespace {
@@ -123,13 +122,14 @@ void fill(Engine& engine, const Work& work, std::size_t events) {
 
 // Lets the files be sorted to the end, so that no mode pays for what was written before it.
 void settle(const std::string& folder) {
-    const auto database = rocks::Database::open({folder});
+    const auto set = std::make_shared<rocks::SlotTableSet>();
+    const auto database = rocks::Database::open({folder}, {set});
     if (!database) {
         give_up(database.error().what);
     }
     auto& db = (*database)->db();
-    for (const auto table : {rocks::Table::Slots, rocks::Table::Counts}) {
-        db.Flush({}, (*database)->table(table));
+    for (const auto table : {rocks::SlotTable::Slots, rocks::SlotTable::Counts}) {
+        db.Flush({}, set->table(**database, table));
     }
     const auto busy = [&](const char* property) {
         std::uint64_t value = 0;
@@ -176,7 +176,7 @@ void measure(const std::string& folder, const Work& work, std::size_t batches) {
 class Records {
 public:
     struct Row {
-        rocks::Table table;
+        rocks::SlotTable table;
         std::string key;
         std::string value;
     };
@@ -193,13 +193,13 @@ public:
             const Instant start = grid.start_of(window_of(written_));
             const Slot slot{ids_.next(), ConfigId{1}, kRequested,          start, start + Duration{2371},
                             1,           {},          SlotState::Assigned, 0,     clock_.now()};
-            rows.push_back({rocks::Table::Slots, slot.event_id.text(), rocks::encode_slot(slot)});
+            rows.push_back({rocks::SlotTable::Slots, slot.event_id.text(), rocks::encode_slot(slot)});
         }
         for (WindowIndex window = window_of(first); window <= window_of(written_ - 1); ++window) {
             const auto before = static_cast<std::size_t>(window - origin) * kCap;
             const auto places = static_cast<Places>(std::min<std::size_t>(written_ - before, kCap));
-            rows.push_back(
-                {rocks::Table::Counts, rocks::count_key(PoolId{1}, window), rocks::encode_content({places})});
+            rows.push_back({rocks::SlotTable::Counts, rocks::count_key(PoolId{1}, window),
+                            rocks::encode_content({places})});
         }
         return rows;
     }
@@ -210,10 +210,11 @@ private:
     std::size_t written_ = 0;
 };
 
-void write(const rocks::Database& database, const std::vector<Records::Row>& rows) {
+void write(const rocks::Database& database, const rocks::SlotTableSet& set,
+           const std::vector<Records::Row>& rows) {
     rocksdb::WriteBatch batch;
     for (const auto& row : rows) {
-        batch.Put(database.table(row.table), row.key, row.value);
+        batch.Put(set.table(database, row.table), row.key, row.value);
     }
     rocksdb::WriteOptions durable;
     durable.sync = true;
@@ -223,18 +224,19 @@ void write(const rocks::Database& database, const std::vector<Records::Row>& row
 }
 
 void measure_bare(const std::string& folder, std::size_t batches) {
-    const auto database = rocks::Database::open({folder});
+    const auto set = std::make_shared<rocks::SlotTableSet>();
+    const auto database = rocks::Database::open({folder}, {set});
     if (!database) {
         give_up(database.error().what);
     }
     Records records;
     for (std::size_t i = 0; i < kWarmUp; ++i) {
-        write(**database, records.batch());
+        write(**database, *set, records.batch());
     }
     Meter meter;
     for (std::size_t i = 0; i < batches; ++i) {
         const auto rows = records.batch();
-        meter.time([&] { write(**database, rows); });
+        meter.time([&] { write(**database, *set, rows); });
     }
     meter.print(batches * kBatch);
 }

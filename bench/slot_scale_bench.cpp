@@ -17,7 +17,7 @@
 #include "app/slots/slot_ledger.hpp"
 #include "silent_world.hpp"
 #include "slot_work.hpp"
-#include "store/rocks/rocks_slot_tables.hpp"
+#include "store/rocks/slots/rocks_slot_tables.hpp"
 
 namespace sluice::bench {
 namespace {

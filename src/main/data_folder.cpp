@@ -67,11 +67,12 @@ bool holds_data(const std::string& path) {
     return fs::exists(fs::path{path} / "CURRENT", error);
 }
 
-Result<std::unique_ptr<SlotTables>, StoreError> open_data_folder(const RocksPlace& place) {
+Result<DataFolder, StoreError> open_data_folder(const RocksPlace& place, std::optional<Duration> retention) {
     const std::string& path = place.path;
-    auto tables = open_rocks_slot_tables(place);
-    if (tables) {
-        return std::move(*tables);
+    const auto slots = std::make_shared<rocks::SlotTableSet>(retention);
+    auto folder = rocks::Folder::open(place, {slots});
+    if (folder) {
+        return DataFolder{std::move(*folder), slots};
     }
     // Asked only now: closing the file gives up every lock that this process has on it, and it has none.
     if (const auto holder = holder_of(path)) {
@@ -79,7 +80,7 @@ Result<std::unique_ptr<SlotTables>, StoreError> open_data_folder(const RocksPlac
             "The data folder " + path + " is held by another process (" + std::to_string(*holder) + ").",
             "Stop it, or choose another folder with --data."}};
     }
-    return Unexpected{StoreError{capitalized(tables.error().what) + ".", tables.error().advice}};
+    return Unexpected{StoreError{capitalized(folder.error().what) + ".", folder.error().advice}};
 }
 
 }  // namespace sluice

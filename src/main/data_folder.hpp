@@ -7,7 +7,7 @@
 #include <sys/types.h>
 
 #include "base/result.hpp"
-#include "store/rocks/rocks_slot_tables.hpp"
+#include "store/rocks/slots/rocks_slot_tables.hpp"
 
 namespace sluice {
 
@@ -21,7 +21,14 @@ std::optional<pid_t> holder_of(const std::string& path);
 // True when there is a database in it.
 bool holds_data(const std::string& path);
 
-// Opens the slots of the folder. Fails with whole sentences.
-Result<std::unique_ptr<SlotTables>, StoreError> open_data_folder(const RocksPlace& place);
+// The folder of the embedded store, open, and every set of tables that this version keeps in it.
+struct DataFolder {
+    std::shared_ptr<rocks::Folder> folder;
+    std::shared_ptr<const rocks::SlotTableSet> slots;
+};
+
+// Fails with whole sentences. `retention`: how long slots are kept; absent: for ever.
+Result<DataFolder, StoreError> open_data_folder(const RocksPlace& place,
+                                                std::optional<Duration> retention = std::nullopt);
 
 }  // namespace sluice

@@ -119,16 +119,16 @@ void check_data(const std::string& path, DataWishes wishes, Findings& findings) 
              at_rest ? "Stop that server first." : ""});
         return;
     }
-    auto tables =
+    const auto data =
         open_data_folder({.path = path, .when_lost = wishes.accept_loss ? WhenLost::GoOn : WhenLost::Refuse});
-    if (!tables) {
-        findings.push_back({"data format", false, tables.error().what, tables.error().advice});
+    if (!data) {
+        findings.push_back({"data format", false, data.error().what, data.error().advice});
         return;
     }
     findings.push_back({"data format", true,
                         path + " can be read by this version." +
                             (wishes.accept_loss ? " What it had lost, if anything, is given up." : "")});
-    check_tables(**tables, wishes, findings);
+    check_tables(*make_rocks_slot_tables(data->folder, data->slots), wishes, findings);
 }
 
 }  // namespace sluice

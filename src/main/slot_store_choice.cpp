@@ -52,18 +52,19 @@ Result<OpenSlotStore, std::string> open_embedded(const Settings& settings, Ledge
     if (const auto prepared = prepare_data_folder(settings.data); !prepared) {
         return Unexpected{prepared.error()};
     }
-    auto tables = open_data_folder({.path = settings.data,
-                                    .log = &world.log,
-                                    .reserve = settings.embedded.reserve,
-                                    .cache = settings.embedded.cache,
-                                    .retention = settings.retention});
-    if (!tables) {
-        const auto& [what, advice] = tables.error();
+    const auto data = open_data_folder({.path = settings.data,
+                                        .log = &world.log,
+                                        .reserve = settings.embedded.reserve,
+                                        .cache = settings.embedded.cache},
+                                       settings.retention);
+    if (!data) {
+        const auto& [what, advice] = data.error();
         return Unexpected{advice.empty() ? what : what + " " + advice};
     }
     OpenSlotStore opened;
-    opened.space = [&disk = **tables] { return disk.space(); };
-    opened.slots = make_slot_ledger(std::move(*tables), ledger_options(settings), world);
+    opened.space = [&disk = *data->folder] { return disk.space(); };
+    opened.slots = make_slot_ledger(make_rocks_slot_tables(data->folder, data->slots),
+                                    ledger_options(settings), world);
     opened.described = "store embedded in " + settings.data;
     return opened;
 }

@@ -3,7 +3,7 @@
 
 #include "contract/stores_under_test.hpp"
 #include "store/memory/memory_slot_tables.hpp"
-#include "store/rocks/rocks_slot_tables.hpp"
+#include "store/rocks/slots/rocks_slot_tables.hpp"
 #include "support/shared_tables.hpp"
 #include "support/temp_folder.hpp"
 

@@ -5,7 +5,7 @@
 #include <gtest/gtest.h>
 
 #include "store/memory/memory_slot_tables.hpp"
-#include "store/rocks/rocks_slot_tables.hpp"
+#include "store/rocks/slots/rocks_slot_tables.hpp"
 #include "support/slot_words.hpp"
 #include "support/temp_folder.hpp"
 

@@ -10,7 +10,7 @@
 #include <gtest/gtest.h>
 
 #include "app/slots/slot_ledger.hpp"
-#include "store/rocks/rocks_slot_tables.hpp"
+#include "store/rocks/slots/rocks_slot_tables.hpp"
 #include "support/cli_process.hpp"
 #include "support/raw_http.hpp"
 #include "support/temp_folder.hpp"

@@ -4,7 +4,7 @@
 
 #include "app/slots/slot_ledger.hpp"
 #include "base/random.hpp"
-#include "store/rocks/rocks_slot_tables.hpp"
+#include "store/rocks/slots/rocks_slot_tables.hpp"
 #include "support/counting_metrics.hpp"
 #include "support/hand_clock.hpp"
 #include "support/recording_log.hpp"

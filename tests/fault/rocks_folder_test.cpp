@@ -10,9 +10,8 @@
 
 #include "app/slots/slot_ledger.hpp"
 #include "base/bytes.hpp"
-#include "store/rocks/database.hpp"
-#include "store/rocks/rocks_slot_tables.hpp"
-#include "store/rocks/slot_codec.hpp"
+#include "store/rocks/slots/rocks_slot_tables.hpp"
+#include "store/rocks/slots/slot_codec.hpp"
 #include "support/counting_metrics.hpp"
 #include "support/hand_clock.hpp"
 #include "support/recording_log.hpp"
@@ -60,6 +59,7 @@ protected:
 
     TempFolder temp_;
     std::string path_ = temp_ / "data";
+    const std::shared_ptr<rocks::SlotTableSet> slots_ = std::make_shared<rocks::SlotTableSet>();
 };
 
 TEST_F(RocksFolder, IsRefusedWhenANewerSluiceWroteIt) {
@@ -85,11 +85,7 @@ TEST_F(RocksFolder, KeepsAnOlderFormatUntilAConfigNeedsTheNewest) {
         return make_slot_ledger(open().value(), {}, {clock, metrics, log})->put_config(draft).has_value();
     };
     const auto format = [this] {
-        const auto database = rocks::Database::open({.path = path_}).value();
-        std::string stored;
-        EXPECT_TRUE(
-            database->db().Get({}, database->table(rocks::Table::Meta), rocks::kFormatKey, &stored).ok());
-        return ByteReader{stored}.number<std::uint32_t>();
+        return rocks::Database::open({.path = path_}, {slots_}).value()->format();
     };
 
     ASSERT_TRUE(put(draft("b", 5, 1s)));
@@ -203,10 +199,11 @@ TEST_F(RocksFolder, DropsForgottenRowsWhenFilesAreSorted) {
         forget.horizon = kNoon + 900min;
         ASSERT_TRUE(tables->commit(forget));
     }
-    const auto database = rocks::Database::open({.path = path_}).value();
-    for (const auto table : {rocks::Table::Slots, rocks::Table::Past}) {
-        ASSERT_TRUE(database->db().CompactRange({}, database->table(table), nullptr, nullptr).ok());
-        const std::unique_ptr<rocksdb::Iterator> rows{database->db().NewIterator({}, database->table(table))};
+    const auto database = rocks::Database::open({.path = path_}, {slots_}).value();
+    for (const auto name : {rocks::SlotTable::Slots, rocks::SlotTable::Past}) {
+        const auto table = slots_->table(*database, name);
+        ASSERT_TRUE(database->db().CompactRange({}, table, nullptr, nullptr).ok());
+        const std::unique_ptr<rocksdb::Iterator> rows{database->db().NewIterator({}, table)};
         int left = 0;
         for (rows->SeekToFirst(); rows->Valid(); rows->Next()) {
             ++left;
@@ -296,9 +293,9 @@ TEST_F(RocksLevels, OfAnOlderVersionAreReadAndMergedWithWhatIsNew) {
         commit_round(*tables, 2);
     }
     {
-        const auto database = rocks::Database::open({.path = path_}).value();
-        ASSERT_TRUE(
-            database->db().CompactRange({}, database->table(rocks::Table::Slots), nullptr, nullptr).ok());
+        const auto database = rocks::Database::open({.path = path_}, {slots_}).value();
+        const auto table = slots_->table(*database, rocks::SlotTable::Slots);
+        ASSERT_TRUE(database->db().CompactRange({}, table, nullptr, nullptr).ok());
     }
 
     const auto tables = open().value();

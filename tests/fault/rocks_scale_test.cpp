@@ -11,9 +11,8 @@
 #include <rocksdb/write_batch.h>
 
 #include "base/random.hpp"
-#include "store/rocks/database.hpp"
-#include "store/rocks/rocks_slot_tables.hpp"
-#include "store/rocks/slot_codec.hpp"
+#include "store/rocks/slots/rocks_slot_tables.hpp"
+#include "store/rocks/slots/slot_codec.hpp"
 #include "support/recording_log.hpp"
 #include "support/slot_words.hpp"
 #include "support/temp_folder.hpp"
@@ -49,9 +48,10 @@ protected:
     void SetUp() override {
         fill();
         // The newest files have their filters in memory whatever the cache is: sort them in.
-        const auto database = rocks::Database::open({.path = path_}).value();
-        ASSERT_TRUE(
-            database->db().CompactRange({}, database->table(rocks::Table::Slots), nullptr, nullptr).ok());
+        const auto set = std::make_shared<rocks::SlotTableSet>();
+        const auto database = rocks::Database::open({.path = path_}, {set}).value();
+        const auto table = set->table(*database, rocks::SlotTable::Slots);
+        ASSERT_TRUE(database->db().CompactRange({}, table, nullptr, nullptr).ok());
     }
 
     void fill() {
@@ -120,9 +120,10 @@ protected:
     Random random_{12};
     RecordingLog log_;
     TempFolder temp_;
+    const std::shared_ptr<rocks::SlotTableSet> set_ = std::make_shared<rocks::SlotTableSet>();
     const std::shared_ptr<rocks::Database> database_ =
-        rocks::Database::open({.path = temp_ / "data", .log = &log_}).value();
-    rocksdb::ColumnFamilyHandle* const slots_ = database_->table(rocks::Table::Slots);
+        rocks::Database::open({.path = temp_ / "data", .log = &log_}, {set_}).value();
+    rocksdb::ColumnFamilyHandle* const slots_ = set_->table(*database_, rocks::SlotTable::Slots);
 };
 
 // Sorted level by level it would be rewritten again and again.

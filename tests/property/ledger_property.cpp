@@ -7,7 +7,7 @@
 
 #include "app/slots/slot_ledger.hpp"
 #include "store/memory/memory_slot_tables.hpp"
-#include "store/rocks/rocks_slot_tables.hpp"
+#include "store/rocks/slots/rocks_slot_tables.hpp"
 #include "support/command_stream.hpp"
 #include "support/counting_metrics.hpp"
 #include "support/recording_log.hpp"

@@ -1,22 +1,16 @@
 #pragma once
 
-#include <algorithm>
 #include <functional>
 #include <optional>
 #include <span>
-#include <string>
 #include <string_view>
 #include <vector>
 
+#include "app/store_state.hpp"
 #include "base/result.hpp"
 #include "core/slots/slot.hpp"
 
 namespace sluice {
-
-struct StoreError {
-    std::string what;      // What failed, for the log.
-    std::string advice{};  // What an operator can do about it, in whole sentences. Empty: nothing special.
-};
 
 // The number of a pool's counters. A pool whose window size changes gets a new one.
 enum class PoolId : std::uint32_t {};
@@ -62,29 +56,6 @@ struct SlotChanges {
     [[nodiscard]] bool empty() const {
         return slots.empty() && past.empty() && counts.empty() && configs.empty() && pools.empty() &&
                !horizon;
-    }
-};
-
-// What a store may still take.
-enum class StoreRoom {
-    Enough,
-    Scarce,  // No new slots; those that are there may still be given back.
-    None,    // Nothing at all: a write could fail half way.
-};
-
-// The room on the disk of a store.
-struct StoreSpace {
-    std::uint64_t free = 0;     // Bytes.
-    std::uint64_t reserve = 0;  // What is kept for cancels, and for the store's own housekeeping.
-    std::uint64_t owed = 0;     // What rows that are stored already will take yet.
-
-    [[nodiscard]] StoreRoom room() const {
-        constexpr std::uint64_t kShareForCancels = 4;
-        const std::uint64_t left = free - std::min(free, owed);
-        if (left >= reserve) {
-            return StoreRoom::Enough;
-        }
-        return left >= reserve / kShareForCancels ? StoreRoom::Scarce : StoreRoom::None;
     }
 };
 

@@ -1,4 +1,4 @@
-#include "store/rocks/slot_codec.hpp"
+#include "store/rocks/slots/slot_codec.hpp"
 
 #include <limits>
 

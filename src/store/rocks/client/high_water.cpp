@@ -1,4 +1,4 @@
-#include "store/rocks/high_water.hpp"
+#include "store/rocks/client/high_water.hpp"
 
 #include <rocksdb/env.h>
 

@@ -8,9 +8,9 @@
 
 namespace sluice::rocks {
 
-// How rows look on disk. Changing any of this changes kFormatVersion. Version 1 had no horizon; version 2 had
-// neither cells behind a count nor spread and past behind a config. All that they wrote is read as it is.
-inline constexpr std::uint32_t kFormatVersion = 3;
+// How rows look on disk. Changing any of this changes kFormatVersion.
+
+inline constexpr const char* kHorizonKey = "horizon";  // In the folder's own table.
 
 std::string encode_slot(const Slot& slot);
 std::optional<Slot> decode_slot(std::string_view event_id, std::string_view bytes);

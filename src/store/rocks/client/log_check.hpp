@@ -2,7 +2,8 @@
 
 #include <string>
 
-#include "app/slots/slot_tables.hpp"
+#include "app/store_state.hpp"
+#include "base/result.hpp"
 
 namespace rocksdb {
 class Env;

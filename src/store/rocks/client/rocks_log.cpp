@@ -1,4 +1,4 @@
-#include "store/rocks/rocks_log.hpp"
+#include "store/rocks/client/rocks_log.hpp"
 
 #include <array>
 #include <chrono>

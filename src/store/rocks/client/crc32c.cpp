@@ -1,4 +1,4 @@
-#include "store/rocks/crc32c.hpp"
+#include "store/rocks/client/crc32c.hpp"
 
 #include <array>
 #include <cstddef>

@@ -1,11 +1,11 @@
-#include "store/rocks/forgetting.hpp"
+#include "store/rocks/slots/forgetting.hpp"
 
 #include <string>
 
 #include <rocksdb/compaction_filter.h>
 #include <rocksdb/slice.h>
 
-#include "store/rocks/slot_codec.hpp"
+#include "store/rocks/slots/slot_codec.hpp"
 
 namespace sluice::rocks {
 namespace {

@@ -1,4 +1,4 @@
-#include "store/rocks/log_check.hpp"
+#include "store/rocks/client/log_check.hpp"
 
 #include <algorithm>
 #include <map>
@@ -6,8 +6,8 @@
 
 #include <rocksdb/env.h>
 
-#include "store/rocks/crc32c.hpp"
-#include "store/rocks/database.hpp"
+#include "store/rocks/client/crc32c.hpp"
+#include "store/rocks/client/database.hpp"
 
 namespace sluice::rocks {
 namespace {
