@@ -62,9 +62,12 @@ Finding check_room(const std::string& path) {
 void check_counters(SlotTables& tables, Findings& findings) {
     const auto report = recount(tables);
     if (!report) {
+        const auto& [what, advice] = report.error();
         findings.push_back(
-            {"recount", false, "The slots cannot be read: " + report.error().what + ".",
-             "Restore the folder from a backup, or send the message above to the maintainers."});
+            {"recount", false, "The slots cannot be read: " + what + ".",
+             !advice.empty()
+                 ? advice
+                 : "Restore the folder from a backup, or send the message above to the maintainers."});
         return;
     }
     const std::string counted =

@@ -84,14 +84,63 @@ TEST_F(RocksFolder, KeepsAnOlderFormatUntilAConfigNeedsTheNewest) {
         RecordingLog log;
         return make_slot_ledger(open().value(), {}, {clock, metrics, log})->put_config(draft).has_value();
     };
-    const auto format = [this] {
-        return rocks::Database::open({.path = path_}, {slots_}).value()->format();
-    };
+    const auto format = [this] { return rocks::Database::open({.path = path_}, {slots_}).value()->format(); };
 
     ASSERT_TRUE(put(draft("b", 5, 1s)));
     EXPECT_EQ(format(), 2U);
     ASSERT_TRUE(put(stratified(draft("b", 5, 1s))));
     EXPECT_EQ(format(), rocks::kFormatVersion);
+}
+
+// Until then its rows are written as the older Sluice reads them, and afterwards they say their version.
+TEST_F(RocksFolder, WritesRowsAsItsFormatAllows) {
+    make();
+    write("default", "format", ByteWriter{}.number(std::uint32_t{3}).bytes());
+    const auto store = [this](std::string_view id, std::optional<Instant> horizon = std::nullopt) {
+        SlotChanges changes;
+        changes.slots.emplace_back(event(id), ConfigId{1}, kNoon, kNoon, kNoon);
+        changes.horizon = horizon;
+        return open().value()->commit(changes).has_value();
+    };
+    const auto row = [this](const std::string& id) {
+        const auto database = rocks::Database::open({.path = path_}, {slots_}).value();
+        std::string stored;
+        EXPECT_TRUE(
+            database->db().Get({}, slots_->table(*database, rocks::SlotTable::Slots), id, &stored).ok());
+        return stored;
+    };
+
+    ASSERT_TRUE(store("older"));
+    ASSERT_TRUE(store("newer", kNoon - 1h));
+
+    EXPECT_EQ(rocks::read_record(row("older")).version, 1);
+    EXPECT_EQ(rocks::read_record(row("newer")).version, rocks::kSlotRecord);
+    EXPECT_EQ(rocks::read_record(row("newer")).rest, row("older"));
+    const auto tables = open().value();
+    const std::vector<std::string_view> ids{"newer", "older"};
+    const auto found = tables->find(ids).value();
+    for (const auto& slot : found) {
+        ASSERT_TRUE(slot);
+        EXPECT_EQ(slot->scheduled, kNoon);
+    }
+}
+
+TEST_F(RocksFolder, GivesAnErrorAndNoSlotForARowThatANewerSluiceWrote) {
+    make();
+    write("slots", "x",
+          "\x83"
+          "newer");
+    const auto tables = open().value();
+    const std::string_view id = "x";
+
+    const auto found = tables->find({&id, 1});
+
+    ASSERT_FALSE(found);
+    EXPECT_EQ(
+        found.error().what,
+        "a row of table slots has version 3, written by a newer Sluice; this one reads up to version 2");
+    EXPECT_EQ(found.error().advice, "Use the version of Sluice that wrote the folder, or a newer one.");
+    EXPECT_EQ(recount(*tables).error().what, found.error().what);
 }
 
 TEST_F(RocksFolder, IsRefusedWhenItsFormatCannotBeRead) {

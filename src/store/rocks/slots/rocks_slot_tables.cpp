@@ -14,11 +14,21 @@ using rocks::to_error;
 rocksdb::Slice slice(std::string_view text) { return {text.data(), text.size()}; }
 std::string_view view(const rocksdb::Slice& slice) { return {slice.data(), slice.size()}; }
 
-// The folder's own table, where configs and pools stand.
-constexpr std::optional<SlotTable> kMeta = std::nullopt;
+// Where rows are read from.
+struct Source {
+    std::optional<SlotTable> table;  // Absent: the folder's own, where configs and pools stand.
+    std::string_view name;           // As errors call it.
+};
+constexpr Source kSlots{SlotTable::Slots, "slots"};
+constexpr Source kPast{SlotTable::Past, "past"};
+constexpr Source kCounts{SlotTable::Counts, "counts"};
+constexpr Source kConfigs{std::nullopt, "configs"};
 
-StoreError damaged(std::string_view table) {
-    return {"a row of table " + std::string{table} + " cannot be read"};
+// What follows a row of a scan.
+enum class Next { Row, End, Error };
+
+Unexpected<StoreError> unreadable(const Source& source, std::string_view bytes) {
+    return Unexpected{rocks::unreadable_row(source.name, bytes, rocks::kSlotRecord)};
 }
 
 class RocksSlotTables final : public SlotTables {
@@ -43,8 +53,8 @@ public:
         rocksdb::ReadOptions once;
         once.fill_cache = false;  // The cache is for filters: an event is seldom asked for twice.
         constexpr bool kSorted = true;
-        database.db().MultiGet(once, set_->table(database, SlotTable::Slots), keys.size(), keys.data(), values.data(),
-                                states.data(), kSorted);
+        database.db().MultiGet(once, set_->table(database, SlotTable::Slots), keys.size(), keys.data(),
+                               values.data(), states.data(), kSorted);
         const Instant horizon = set_->horizon();
         std::vector<std::optional<Slot>> result(keys.size());
         for (std::size_t i = 0; i < keys.size(); ++i) {
@@ -56,7 +66,7 @@ public:
             }
             result[i] = rocks::decode_slot(event_ids[i], view(values[i]));
             if (!result[i]) {
-                return Unexpected{damaged("slots")};
+                return unreadable(kSlots, view(values[i]));
             }
             if (result[i]->scheduled < horizon) {
                 result[i].reset();
@@ -69,68 +79,51 @@ public:
         std::vector<Slot> result;
         const std::string prefix = rocks::past_prefix(event_id);
         const Instant horizon = set_->horizon();
-        bool readable = true;
-        const auto scanned =
-            scan(SlotTable::Past, prefix, [&](const rocksdb::Slice& key, const rocksdb::Slice& value) {
-                if (!key.starts_with(prefix)) {
-                    return false;
-                }
-                auto slot = rocks::decode_slot(event_id.text(), view(value));
-                readable = slot.has_value();
-                if (readable && slot->scheduled >= horizon) {
-                    result.push_back(std::move(*slot));
-                }
-                return readable;
-            });
-        if (!scanned) {
-            return Unexpected{scanned.error()};
-        }
-        return readable ? Result<std::vector<Slot>, StoreError>{std::move(result)}
-                        : Unexpected{damaged("past")};
+        const auto scanned = scan(kPast, prefix, [&](std::string_view key, std::string_view value) {
+            if (!key.starts_with(prefix)) {
+                return Next::End;
+            }
+            auto slot = rocks::decode_slot(event_id.text(), value);
+            if (slot && slot->scheduled >= horizon) {
+                result.push_back(*slot);
+            }
+            return slot ? Next::Row : Next::Error;
+        });
+        return scanned ? Result<std::vector<Slot>, StoreError>{std::move(result)}
+                       : Unexpected{scanned.error()};
     }
 
     Result<ConfigTables, StoreError> load_configs() override {
         ConfigTables tables;
-        bool readable = true;
-        const auto scanned =
-            scan(kMeta, {}, [&](const rocksdb::Slice& key, const rocksdb::Slice& value) {
-                if (key.starts_with("config/")) {
-                    auto config = rocks::decode_config(view(value));
-                    readable = readable && config;
-                    if (config) {
-                        tables.configs.push_back(std::move(*config));
-                    }
-                } else if (key.starts_with("pool/")) {
-                    auto pool = rocks::decode_pool(view(value));
-                    readable = readable && pool;
-                    if (pool) {
-                        tables.pools.push_back(std::move(*pool));
-                    }
-                }
-                return readable;
-            });
-        if (!scanned) {
-            return Unexpected{scanned.error()};
-        }
         tables.horizon = set_->horizon();
-        return readable ? Result<ConfigTables, StoreError>{std::move(tables)}
-                        : Unexpected{damaged("configs")};
+        const auto add = [](auto& rows, auto row) {
+            if (row) {
+                rows.push_back(std::move(*row));
+            }
+            return row ? Next::Row : Next::Error;
+        };
+        const auto scanned = scan(kConfigs, {}, [&](std::string_view key, std::string_view value) {
+            return key.starts_with("config/") ? add(tables.configs, rocks::decode_config(value))
+                   : key.starts_with("pool/") ? add(tables.pools, rocks::decode_pool(value))
+                                              : Next::Row;
+        });
+        return scanned ? Result<ConfigTables, StoreError>{std::move(tables)} : Unexpected{scanned.error()};
     }
 
     Result<void, StoreError> scan_counts(PoolId pool, WindowRange range, const CountSink& sink) override {
         const std::string last = rocks::count_key(pool, range.last);
-        bool readable = true;
-        const auto scanned = scan(SlotTable::Counts, rocks::count_key(pool, range.first),
-                                  [&](const rocksdb::Slice& key, const rocksdb::Slice& value) {
-                                      if (key.compare(last) > 0) {
-                                          return false;
-                                      }
-                                      const auto window = rocks::decode_count_key(view(key));
-                                      const auto places = rocks::decode_places(view(value));
-                                      readable = window && places;
-                                      return readable && sink(*window, *places);
-                                  });
-        return scanned && !readable ? Unexpected{damaged("counts")} : scanned;
+        return scan(kCounts, rocks::count_key(pool, range.first),
+                    [&](std::string_view key, std::string_view value) {
+                        if (key > last) {
+                            return Next::End;
+                        }
+                        const auto window = rocks::decode_count_key(key);
+                        const auto places = rocks::decode_places(value);
+                        if (!window || !places) {
+                            return Next::Error;
+                        }
+                        return sink(*window, *places) ? Next::Row : Next::End;
+                    });
     }
 
     Result<std::optional<WindowCells>, StoreError> cells(PoolId pool, WindowIndex window) override {
@@ -140,8 +133,8 @@ public:
         }
         const Database& database = **opened;
         std::string row;
-        const auto found =
-            database.db().Get({}, set_->table(database, SlotTable::Counts), rocks::count_key(pool, window), &row);
+        const auto found = database.db().Get({}, set_->table(database, SlotTable::Counts),
+                                             rocks::count_key(pool, window), &row);
         if (found.IsNotFound()) {
             return std::optional<WindowCells>{};
         }
@@ -150,22 +143,18 @@ public:
         }
         auto content = rocks::decode_content(row);
         return content ? Result<std::optional<WindowCells>, StoreError>{std::move(content->cells)}
-                       : Unexpected{damaged("counts")};
+                       : unreadable(kCounts, row);
     }
 
     Result<void, StoreError> scan_slots(const std::function<void(const Slot&)>& sink) override {
-        bool readable = true;
         const Instant horizon = set_->horizon();
-        const auto scanned =
-            scan(SlotTable::Slots, {}, [&](const rocksdb::Slice& key, const rocksdb::Slice& value) {
-                const auto slot = rocks::decode_slot(view(key), view(value));
-                readable = slot.has_value();
-                if (readable && slot->scheduled >= horizon) {
-                    sink(*slot);
-                }
-                return readable;
-            });
-        return scanned && !readable ? Unexpected{damaged("slots")} : scanned;
+        return scan(kSlots, {}, [&](std::string_view key, std::string_view value) {
+            const auto slot = rocks::decode_slot(key, value);
+            if (slot && slot->scheduled >= horizon) {
+                sink(*slot);
+            }
+            return slot ? Next::Row : Next::Error;
+        });
     }
 
     Result<void, StoreError> commit(const SlotChanges& changes) override {
@@ -182,9 +171,9 @@ public:
     [[nodiscard]] std::optional<StoreSpace> space() const override { return folder_->space(); }
 
 private:
-    // Rows from `from` on, until `row` says false.
+    // Rows from `from` on.
     template <class Row>
-    Result<void, StoreError> scan(std::optional<SlotTable> table, std::string_view from, Row row) {
+    Result<void, StoreError> scan(const Source& source, std::string_view from, Row row) {
         const auto opened = folder_->database();
         if (!opened) {
             return Unexpected{opened.error()};
@@ -192,11 +181,13 @@ private:
         const Database& database = **opened;
         rocksdb::ReadOptions once;
         once.fill_cache = false;  // The cache is for filters.
-        const std::unique_ptr<rocksdb::Iterator> rows{
-            database.db().NewIterator(once, table ? set_->table(database, *table) : database.meta())};
+        const std::unique_ptr<rocksdb::Iterator> rows{database.db().NewIterator(
+            once, source.table ? set_->table(database, *source.table) : database.meta())};
         for (rows->Seek(slice(from)); rows->Valid(); rows->Next()) {
-            if (!row(rows->key(), rows->value())) {
-                return {};
+            switch (row(view(rows->key()), view(rows->value()))) {
+                case Next::Row: break;
+                case Next::End: return {};
+                case Next::Error: return unreadable(source, view(rows->value()));
             }
         }
         return rows->status().ok() ? Result<void, StoreError>{}

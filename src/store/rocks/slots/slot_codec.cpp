@@ -20,10 +20,19 @@ std::uint64_t to_number(std::optional<Duration> duration) {
     return static_cast<std::uint64_t>(duration.value_or(Duration{0}).count());
 }
 
+// An empty record of that version.
+ByteWriter begin(RecordVersion version) { return version == 1 ? ByteWriter{} : begin_record(version); }
+
+// What stands behind the version. Nothing when that is not known: its record reads like one that is cut off.
+std::string_view rest_of(std::string_view bytes) {
+    const Record record = read_record(bytes);
+    return record.version >= 1 && record.version <= kSlotRecord ? record.rest : std::string_view{};
+}
+
 }  // namespace
 
-std::string encode_slot(const Slot& slot) {
-    return ByteWriter{}
+std::string encode_slot(const Slot& slot, RecordVersion version) {
+    return begin(version)
         .number(static_cast<std::uint32_t>(slot.config_id))
         .number(to_number(slot.requested))
         .number(to_number(slot.window_start))
@@ -41,7 +50,7 @@ std::optional<Slot> decode_slot(std::string_view event_id, std::string_view byte
     if (!id) {
         return std::nullopt;
     }
-    ByteReader reader{bytes};
+    ByteReader reader{rest_of(bytes)};
     Slot slot{std::move(*id), ConfigId{reader.number<std::uint32_t>()}, {}, {}, {}};
     slot.requested = to_instant(reader.number<std::uint64_t>());
     slot.window_start = to_instant(reader.number<std::uint64_t>());
@@ -59,20 +68,23 @@ std::optional<Slot> decode_slot(std::string_view event_id, std::string_view byte
 
 std::optional<Instant> scheduled_of(std::string_view bytes) {
     constexpr std::size_t kSize = 53;
-    if (bytes.size() != kSize) {
+    const std::string_view rest = rest_of(bytes);
+    if (rest.size() != kSize) {
         return std::nullopt;
     }
-    ByteReader reader{bytes};
+    ByteReader reader{rest};
     reader.number<std::uint32_t>();
     reader.number<std::uint64_t>();
     reader.number<std::uint64_t>();
     return to_instant(reader.number<std::uint64_t>());
 }
 
-std::string encode_instant(Instant instant) { return ByteWriter{}.number(to_number(instant)).bytes(); }
+std::string encode_instant(Instant instant, RecordVersion version) {
+    return begin(version).number(to_number(instant)).bytes();
+}
 
 std::optional<Instant> decode_instant(std::string_view bytes) {
-    ByteReader reader{bytes};
+    ByteReader reader{rest_of(bytes)};
     const Instant instant = to_instant(reader.number<std::uint64_t>());
     return reader.consumed() ? std::optional{instant} : std::nullopt;
 }
@@ -98,8 +110,8 @@ std::optional<WindowIndex> decode_count_key(std::string_view key) {
 }
 
 // Cells stand behind the places, if there are any: how many, and the owner of each.
-std::string encode_content(const WindowContent& content) {
-    ByteWriter writer;
+std::string encode_content(const WindowContent& content, RecordVersion version) {
+    ByteWriter writer = begin(version);
     writer.number(content.places);
     if (content.cells) {
         writer.number(static_cast<std::uint16_t>(content.cells->count()));
@@ -111,19 +123,20 @@ std::string encode_content(const WindowContent& content) {
 }
 
 std::optional<Places> decode_places(std::string_view bytes) {
-    ByteReader reader{bytes};
+    const std::string_view rest = rest_of(bytes);
+    ByteReader reader{rest};
     const auto places = reader.number<Places>();
     if (reader.consumed()) {
         return places;
     }
     const std::size_t cells = reader.number<std::uint16_t>();
     const bool whole =
-        reader.ok() && bytes.size() == sizeof places + sizeof(std::uint16_t) + cells * sizeof(Cell);
+        reader.ok() && rest.size() == sizeof places + sizeof(std::uint16_t) + cells * sizeof(Cell);
     return whole ? std::optional{places} : std::nullopt;
 }
 
 std::optional<WindowContent> decode_content(std::string_view bytes) {
-    ByteReader reader{bytes};
+    ByteReader reader{rest_of(bytes)};
     WindowContent content{reader.number<Places>()};
     if (reader.consumed()) {
         return content;
@@ -146,10 +159,10 @@ bool needs_newest_format(const ConfigVersion& config) {
     return config.terms.spread != Spread::Random || config.terms.past != Past::AsSent;
 }
 
-std::string encode_config(const ConfigVersion& config) {
+std::string encode_config(const ConfigVersion& config, RecordVersion version) {
     const std::uint64_t lookahead =
         config.terms.max_lookahead ? static_cast<std::uint64_t>(*config.terms.max_lookahead) + 1 : 0;
-    ByteWriter writer;
+    ByteWriter writer = begin(version);
     writer.number(static_cast<std::uint32_t>(config.id))
         .text(config.terms.name.text())
         .number(config.terms.max_per_window)
@@ -167,7 +180,7 @@ std::string encode_config(const ConfigVersion& config) {
 }
 
 std::optional<ConfigVersion> decode_config(std::string_view bytes) {
-    ByteReader reader{bytes};
+    ByteReader reader{rest_of(bytes)};
     const auto id = ConfigId{reader.number<std::uint32_t>()};
     const auto name = ConfigName::make(reader.text());
     const auto max_per_window = reader.number<Places>();
@@ -195,8 +208,8 @@ std::optional<ConfigVersion> decode_config(std::string_view bytes) {
 
 std::string pool_key(const PoolName& name) { return "pool/" + name.text(); }
 
-std::string encode_pool(const Pool& pool) {
-    return ByteWriter{}
+std::string encode_pool(const Pool& pool, RecordVersion version) {
+    return begin(version)
         .number(static_cast<std::uint32_t>(pool.id))
         .text(pool.name.text())
         .number(to_number(std::optional{pool.window_size}))
@@ -204,7 +217,7 @@ std::string encode_pool(const Pool& pool) {
 }
 
 std::optional<Pool> decode_pool(std::string_view bytes) {
-    ByteReader reader{bytes};
+    ByteReader reader{rest_of(bytes)};
     const auto id = PoolId{reader.number<std::uint32_t>()};
     const auto name = PoolName::make(reader.text());
     const Duration window_size = to_duration(reader.number<std::uint64_t>());

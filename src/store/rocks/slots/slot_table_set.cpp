@@ -23,19 +23,21 @@ bool need_newest_format(const SlotChanges& changes) {
 
 void add_configs(Batch& batch, const SlotChanges& changes) {
     const auto meta = batch.database().meta();
+    const RecordVersion version = slot_record_for(batch.format());
     for (const ConfigVersion& config : changes.configs) {
-        batch.put(meta, config_key(config.id), encode_config(config));
+        batch.put(meta, config_key(config.id), encode_config(config, version));
     }
     for (const Pool& pool : changes.pools) {
-        batch.put(meta, pool_key(pool.name), encode_pool(pool));
+        batch.put(meta, pool_key(pool.name), encode_pool(pool, version));
     }
 }
 
 void add_counts(Batch& batch, Database::Table counts, const SlotChanges& changes) {
+    const RecordVersion version = slot_record_for(batch.format());
     for (const WindowCount& count : changes.counts) {
         const std::string key = count_key(count.pool, count.window);
         if (count.content.places != 0) {
-            batch.put(counts, key, encode_content(count.content));
+            batch.put(counts, key, encode_content(count.content, version));
         } else {
             batch.remove(counts, key);
         }
@@ -68,10 +70,12 @@ Result<void, StoreError> SlotTableSet::opened(const Database& database) {
         horizon_->set({});
         return {};
     }
+    if (!found.ok()) {
+        return Unexpected{to_error("cannot read the horizon", found)};
+    }
     const auto horizon = decode_instant(stored);
-    if (!found.ok() || !horizon) {
-        return Unexpected{found.ok() ? StoreError{"the horizon cannot be read"}
-                                     : to_error("cannot read the horizon", found)};
+    if (!horizon) {
+        return Unexpected{unreadable_row("horizon", stored, kSlotRecord)};
     }
     horizon_->set(*horizon);
     return {};
@@ -82,18 +86,19 @@ void SlotTableSet::add(Batch& batch, const SlotChanges& changes) const {
     if (need_newest_format(changes)) {
         batch.need_newest_format();
     }
+    const RecordVersion version = slot_record_for(batch.format());
     const auto slots = table(database, SlotTable::Slots);
     for (const Slot& slot : changes.slots) {
-        batch.put(slots, slot.event_id.text(), encode_slot(slot));
+        batch.put(slots, slot.event_id.text(), encode_slot(slot, version));
     }
     const auto past = table(database, SlotTable::Past);
     for (const Slot& slot : changes.past) {
-        batch.put(past, past_key(slot.event_id, slot.revision), encode_slot(slot));
+        batch.put(past, past_key(slot.event_id, slot.revision), encode_slot(slot, version));
     }
     add_configs(batch, changes);
     add_counts(batch, table(database, SlotTable::Counts), changes);
     if (changes.horizon) {
-        batch.put(database.meta(), kHorizonKey, encode_instant(*changes.horizon));
+        batch.put(database.meta(), kHorizonKey, encode_instant(*changes.horizon, version));
         batch.when_stored([this, horizon = *changes.horizon] { horizon_->set(horizon); });
     }
 }
