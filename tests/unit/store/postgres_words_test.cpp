@@ -1,7 +1,10 @@
+#include <set>
+
 #include <gtest/gtest.h>
 
 #include "store/postgres/client/connect_words_internal.hpp"
 #include "store/postgres/client/pipeline_internal.hpp"
+#include "store/postgres/client/schema.hpp"
 #include "store/postgres/slots/store_health.hpp"
 
 namespace sluice::postgres {
@@ -34,6 +37,40 @@ TEST(PostgresFailure, SaysWhetherTryingAgainMayHelp) {
         EXPECT_FALSE((Failure{lasting, "", false, false}.retryable())) << lasting;
     }
     EXPECT_TRUE((Failure{"XX000", "", true, false}.retryable()));
+}
+
+TEST(PostgresFailure, IsContendedWhenOthersHoldWhatIsNeeded) {
+    for (const char* held : {"SL409", "55P03", "40P01"}) {
+        EXPECT_TRUE((Failure{held, ""}.contended())) << held;
+    }
+    for (const char* other : {"40001", "57014", "08006", "SL404", "SL503"}) {
+        EXPECT_FALSE((Failure{other, ""}.contended())) << other;
+    }
+}
+
+// A code without a meaning would be trouble that nobody can tell the caller about.
+TEST(PostgresFailure, HasAMeaningForEveryCodeThatOurFunctionsRaise) {
+    constexpr std::string_view kRaise = "errcode = 'SL";
+    std::set<std::string> codes;
+    std::string_view sql = slot_functions();
+    for (std::size_t at = sql.find(kRaise); at != std::string_view::npos; at = sql.find(kRaise)) {
+        sql.remove_prefix(at + kRaise.size());
+        codes.insert("SL" + std::string{sql.substr(0, 3)});
+    }
+    codes.erase("SLFRE");  // Caught where it is raised.
+
+    EXPECT_GE(codes.size(), 8U);
+    for (const std::string& code : codes) {
+        EXPECT_NE(meaning_of(code), Meaning::Other) << code;
+        EXPECT_TRUE(is_own(code)) << code;
+    }
+}
+
+TEST(PostgresFailure, MeansTheSameForAllOfAClass) {
+    EXPECT_EQ(meaning_of("08001"), Meaning::Passing);
+    EXPECT_EQ(meaning_of("53200"), Meaning::Passing);
+    EXPECT_EQ(meaning_of("XX001"), Meaning::Other);
+    EXPECT_EQ(meaning_of(""), Meaning::Other);
 }
 
 TEST(PostgresConnectWords, FillInWhatTheAddressLeavesOpen) {

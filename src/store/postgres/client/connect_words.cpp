@@ -26,7 +26,7 @@ struct FreeOptions {
 };
 
 Failure malformed() {
-    return {"08001",
+    return {kNotReached,
             "the address of the PostgreSQL server is malformed: it should read "
             "postgres://user:password@host:port/database, other characters of the password as %XX",
             true, false};

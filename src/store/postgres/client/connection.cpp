@@ -30,7 +30,7 @@ constexpr Statement kEndSessions{
     " and (extract(epoch from a.backend_start) * 1000000)::bigint = s.began"};
 
 Failure outlived() {
-    return {"08006", "a newer primary is in force than the one this connection is with", true, true};
+    return {kLost, "a newer primary is in force than the one this connection is with", true, true};
 }
 
 }  // namespace
@@ -78,7 +78,7 @@ void Connection::Session::note(const Failure& failure) {
         give_up();
     }
     // A primary that became a standby, or was told to take no writes: another host may take them.
-    read_only = read_only || failure.sqlstate == "25006";
+    read_only = read_only || failure.means(Meaning::ReadOnly);
 }
 
 void Connection::Session::give_up() {
@@ -122,11 +122,11 @@ Result<Rows, Failure> Connection::Session::read_script() {
             case PGRES_FATAL_ERROR: failure = failure.value_or(failure_of(result.get())); break;
             default:  // COPY, which would wait for data that nobody sends.
                 wire.close();
-                return Unexpected{Failure{"0A000", "a script cannot COPY", true, true}};
+                return Unexpected{Failure{kNotSupported, "a script cannot COPY", true, true}};
         }
     }
     if (const auto doubt = wire.take_doubt(); doubt && !failure) {
-        failure = Failure{"01000", one_line(doubt->c_str()), false, true};
+        failure = Failure{kInDoubt, one_line(doubt->c_str()), false, true};
     }
     return failure ? Result<Rows, Failure>{Unexpected{*failure}} : Result<Rows, Failure>{std::move(rows)};
 }
@@ -144,7 +144,7 @@ Result<std::unique_ptr<Connection>, Failure> Connection::dial(const ConnectSetti
     // Blocking, because only so libpq applies the time-out to each host and goes on to the next.
     PGconn* connection = PQconnectdbParams(keys.data(), values.data(), 0);
     if (connection == nullptr || PQstatus(connection) != CONNECTION_OK) {
-        Failure failure{"08001", one_line(PQerrorMessage(connection)), true, false};
+        Failure failure{kNotReached, one_line(PQerrorMessage(connection)), true, false};
         PQfinish(connection);
         return Unexpected{std::move(failure)};
     }
@@ -172,7 +172,7 @@ Result<std::unique_ptr<Connection>, Failure> Connection::open(const ConnectSetti
             (*dialled)->end_abandoned();
             return dialled;
         }
-        if (greeted.error().sqlstate != kStrayServer || !leave_out_host(*words, host, port)) {
+        if (!greeted.error().means(Meaning::StrayServer) || !leave_out_host(*words, host, port)) {
             return Unexpected{greeted.error()};
         }
         passed_over += greeted.error().message + "; ";

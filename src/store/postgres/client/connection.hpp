@@ -54,8 +54,8 @@ struct Notification {
 class Connection {
 public:
     // Blocks for at most connect_timeout for each host and address (and for the resolver). A dsn that cannot
-    // be understood fails with "08001" and is not quoted: what is misplaced in it may be the password. A host
-    // that ServerLives refuses is passed over. Sessions that it knows to be left behind are ended.
+    // be understood fails with kNotReached and is not quoted: what is misplaced in it may be the password. A
+    // host that ServerLives refuses is passed over. Sessions that it knows to be left behind are ended.
     // Behind a pooler the session is set up again, and refused unless it is a session of its own.
     static Result<std::unique_ptr<Connection>, Failure> open(const ConnectSettings& settings);
 

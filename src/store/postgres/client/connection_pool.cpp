@@ -98,7 +98,7 @@ Result<std::unique_ptr<Connection>, Failure> ConnectionPool::wait_for_idle(Clock
         }
         if (!in_time) {
             return Unexpected{Failure{
-                "53300",
+                kNoneFree,
                 "none of " + std::to_string(settings_.max) + " connections to PostgreSQL became free in time",
                 false, false}};
         }

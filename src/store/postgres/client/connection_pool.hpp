@@ -85,7 +85,7 @@ public:
     ~ConnectionPool();
 
     // Waits until a connection is free or can be opened, at most until `deadline`. Fails at once while the
-    // server cannot be reached and no connection is open, with connection_lost; at the deadline with "53300".
+    // server cannot be reached and no connection is open, with connection_lost; at the deadline with kNoneFree.
     // A wait of more than a second is logged as a WARN.
     Result<Lease, Failure> take(Clock::time_point deadline);
 

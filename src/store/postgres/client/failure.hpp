@@ -2,12 +2,14 @@
 
 #include <string>
 
+#include "store/postgres/client/sqlstate.hpp"
+
 namespace sluice::postgres {
 
 // Why a call on PostgreSQL failed.
 struct Failure {
-    // Five characters. What never reached a server, or lost it, has one of class 08 ("08001", "08006"),
-    // unless the server said why it closed the connection ("57P01").
+    // Five characters. What never reached a server, or lost it, has one of class 08 (kNotReached, kLost),
+    // unless the server said why it closed the connection.
     std::string sqlstate;
     // One line for people; never the password.
     std::string message;
@@ -25,18 +27,14 @@ struct Failure {
 
     // Others hold what is needed: a lock was not given in time or taken away, or the store's own functions
     // said so.
-    [[nodiscard]] bool contended() const {
-        return sqlstate == "SL409" || sqlstate == "55P03" || sqlstate == "40P01";
-    }
+    [[nodiscard]] bool contended() const { return means(Meaning::Held) || means(Meaning::Contended); }
+
+    [[nodiscard]] Meaning meaning() const { return meaning_of(sqlstate); }
+    [[nodiscard]] bool means(Meaning one) const { return meaning() == one; }
 
     // For the log.
     [[nodiscard]] std::string described() const { return message + " (" + sqlstate + ")"; }
 };
-
-// Codes of our own for a server that is there and must not be used: one on an older timeline or of another
-// system, and one that is set up in a way that we cannot work with. Their messages are whole sentences.
-inline constexpr const char* kStrayServer = "SLOLD";
-inline constexpr const char* kUnfitServer = "SLFIT";
 
 inline constexpr const char* kNeedsSessionMode =
     "PostgreSQL is reached through a pooler that hands its sessions around, as PgBouncer does in transaction "

@@ -54,7 +54,7 @@ constexpr int kOldestServer = 150000;
 constexpr milliseconds kLockPoll{50};
 
 MigrationError explain(const std::string& doing, const Failure& failure) {
-    if (failure.sqlstate == "42501") {  // insufficient_privilege
+    if (failure.means(Meaning::NoRights)) {
         return {"the PostgreSQL role lacks rights for " + doing + ": " + failure.message, false};
     }
     if (failure.connection_lost) {

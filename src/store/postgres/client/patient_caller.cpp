@@ -46,7 +46,7 @@ Result<Rows, Failure> PatientCaller::insist(const Statement& statement, const Pa
 
 void PatientCaller::tell(const Failure& failure) {
     // Codes of our own are answers, not trouble.
-    if (!failure.sqlstate.starts_with("SL")) {
+    if (!is_own(failure.sqlstate)) {
         log_.write(LogLevel::Warn, component_, failure.described());
     }
 }

@@ -27,7 +27,7 @@ std::string next_word(std::string_view& sql) {
 }
 
 Failure zero_byte() {
-    return {"22021", "a text holds a zero byte, which PostgreSQL cannot keep", false, false};
+    return {kZeroByte, "a text holds a zero byte, which PostgreSQL cannot keep", false, false};
 }
 
 }  // namespace
@@ -172,13 +172,14 @@ void Pipeline::take_failure(const Step& step, const PGresult* result) {
     const std::string name = queued_[step.item].statement.name;
     Failure failure = failure_of(result);
     failure.message += " (" + name + ")";
-    if (failure.sqlstate == "42P05") {  // We have not prepared it, so somebody else has, in this session.
+    if (failure.means(
+            Meaning::PreparedByOthers)) {  // We have not prepared it, so somebody else has, in this session.
         failure = {kUnfitServer, kNeedsSessionMode, true, failure.outcome_unknown};
     }
     if (step.kind == Kind::Parse) {
         unprepared_.emplace(name, failure);
     } else if (const auto known = unprepared_.find(name);
-               known != unprepared_.end() && failure.sqlstate == "26000") {
+               known != unprepared_.end() && failure.means(Meaning::NotPrepared)) {
         failure = known->second;  // That it is not prepared is only what follows from this.
     }
     if (!outcomes_[step.item].failure) {
@@ -189,7 +190,7 @@ void Pipeline::take_failure(const Step& step, const PGresult* result) {
 void Pipeline::settle(std::size_t last) {
     const auto doubt = wire_.take_doubt();
     if (doubt && !outcomes_[last].failure && may_commit(segment_, done_ + 1)) {
-        outcomes_[last].failure = Failure{"01000", one_line(doubt->c_str()), false, true};
+        outcomes_[last].failure = Failure{kInDoubt, one_line(doubt->c_str()), false, true};
     }
     segment_ = done_ + 1;
 }

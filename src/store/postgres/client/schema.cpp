@@ -103,8 +103,7 @@ Result<void, MigrationError> check_slots_migrated(Connection& connection) {
     const int known = slot_migrations().back().version;
     const auto rows = connection.run(kLastVersion);
     if (!rows) {
-        const bool absent = rows.error().sqlstate == "42P01" || rows.error().sqlstate == "3F000";
-        return Unexpected{absent
+        return Unexpected{rows.error().means(Meaning::NotThere)
                               ? MigrationError{"the schema was not created yet, and postgres.migrateAtStart "
                                                "is off",
                                                false}

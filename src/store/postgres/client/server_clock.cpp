@@ -33,7 +33,7 @@ Result<Instant, Failure> ServerClock::now() {
     }
     const auto said = rows->empty() ? std::nullopt : rows->number(0, 0);
     if (!said) {
-        return Unexpected{Failure{"XX001", "the server's clock cannot be read"}};
+        return Unexpected{Failure{kDamagedRow, "the server's clock cannot be read"}};
     }
     const Reading reading{asked, own_.now(), Instant{Duration{*said}}};
     const std::lock_guard lock{mutex_};

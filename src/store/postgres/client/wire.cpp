@@ -20,8 +20,6 @@ namespace {
 using Clock = std::chrono::steady_clock;
 using std::chrono::milliseconds;
 
-constexpr const char* kLost = "08006";
-
 std::string_view field(const PGresult* result, int code) {
     const char* value = PQresultErrorField(result, code);
     return value == nullptr ? std::string_view{} : std::string_view{value};
@@ -93,7 +91,7 @@ Wire::~Wire() {
 // those that a function raised: they say nothing about the commit.
 void Wire::receive_notice(void* self, const PGresult* notice) {
     if (field(notice, PG_DIAG_SEVERITY_NONLOCALIZED) == "WARNING" &&
-        field(notice, PG_DIAG_SQLSTATE) == "01000" &&
+        field(notice, PG_DIAG_SQLSTATE) == kInDoubt &&
         field(notice, PG_DIAG_SOURCE_FUNCTION) != "exec_stmt_raise") {
         static_cast<Wire*>(self)->doubt_ = std::string{field(notice, PG_DIAG_MESSAGE_PRIMARY)};
     }

@@ -394,7 +394,7 @@ Result<void, Failure> BatchAssigner::refuse_exhausted(Group group, Completeness 
             fresh.try_emplace(pool, parts_.source_of(pool, size), parts_.cells_of(pool, size)).first->second;
         const auto placement = place(policy, ask, windows, random);
         if (windows.failure()) {
-            return Unexpected{Failure{"08006", windows.failure()->what, true}};
+            return Unexpected{Failure{kLost, windows.failure()->what, true}};
         }
         if (!placement) {
             candidate->decide(Unexpected{no_room(policy, ask)});

@@ -29,9 +29,6 @@ constexpr Statement kStoreSlots{
 constexpr Statement kEventWait{"event_wait", "select set_config('lock_timeout', $1, true)"};
 constexpr std::size_t kStatementsPerGroup = 4;  // Before those of each pool.
 
-// A lock was not given in time, or had to be taken away.
-bool is_held(const Failure& failure) { return failure.sqlstate == "55P03" || failure.sqlstate == "40P01"; }
-
 // As sluice.take_cells_of_all() reads it.
 std::string cells_text(const Candidate& candidate) {
     std::string text = std::to_string(candidate.config->terms.max_per_window);
@@ -42,7 +39,7 @@ std::string cells_text(const Candidate& candidate) {
     return text;
 }
 
-Failure damaged(const char* what) { return {"XX001", std::string{"a row of "} + what + " is damaged"}; }
+Failure damaged(const char* what) { return {kDamagedRow, std::string{"a row of "} + what + " is damaged"}; }
 
 }  // namespace
 
@@ -75,7 +72,8 @@ Result<AttemptReport, Failure> BatchAttempt::run(Connection& connection) {
     if (!stored) {
         // Those that were found, too: no commit has vouched for them.
         std::ranges::for_each(group_, [](Candidate* candidate) { candidate->outcome.reset(); });
-        report.event_held = is_held(stored.error());  // While storing, only events are waited for.
+        report.event_held =
+            stored.error().means(Meaning::Held);  // While storing, only events are waited for.
         if (!report.event_held) {
             return Unexpected{stored.error()};
         }
@@ -101,7 +99,7 @@ Result<void, Failure> BatchAttempt::claim_windows() {
     }
     for (auto& [pool, share] : shares_) {
         if (const auto claimed = share.claim(setting_.mirror, pool, setting_.avoid); !claimed) {
-            return Unexpected{Failure{"08006", claimed.error().what, true}};
+            return Unexpected{Failure{kLost, claimed.error().what, true}};
         }
     }
     return {};

@@ -84,7 +84,7 @@ void FunctionAssigner::attempt(std::span<const AssignSlot* const> events, Attemp
 // One line, however many events met the same trouble.
 void FunctionAssigner::report(std::span<const Result<Rows, Failure>> replies) const {
     const auto trouble = std::ranges::find_if(replies, [](const auto& reply) {
-        return !reply && !reply.error().sqlstate.starts_with("SL") && !reply.error().contended();
+        return !reply && !is_own(reply.error().sqlstate) && !reply.error().contended();
     });
     if (trouble != replies.end()) {
         world_.log.write(LogLevel::Warn, kStoreComponent, trouble->error().described());
@@ -95,8 +95,7 @@ FunctionAssigner::Tried FunctionAssigner::outcome_of(const AssignSlot& event,
                                                      const Result<Rows, Failure>& rows, bool was_held) {
     if (!rows) {
         const Failure& failure = rows.error();
-        const bool held = failure.sqlstate == "55P03" || failure.sqlstate == "40P01";
-        if (held && (held_.note(event.event_id) || was_held)) {
+        if (failure.means(Meaning::Held) && (held_.note(event.event_id) || was_held)) {
             return {std::nullopt, true};
         }
         // Asking again finds what was stored, if it was.
@@ -117,23 +116,23 @@ FunctionAssigner::Tried FunctionAssigner::outcome_of(const AssignSlot& event,
 }
 
 SlotOutcome FunctionAssigner::refusal_of(const AssignSlot& event, const Failure& failure) {
-    const std::string& code = failure.sqlstate;
-    if (code == "SL404") {
+    const Meaning meaning = failure.meaning();
+    if (meaning == Meaning::UnknownConfig) {
         return Unexpected{event.is_readable ? unknown_config(event.config_name)
                                             : unknown_event(event.event_id)};
     }
-    if (code == "SL410") {
+    if (meaning == Meaning::Cancelled) {
         return Unexpected{event_cancelled(event.event_id)};
     }
     if (failure.contended()) {
         return Unexpected{contended()};
     }
     const auto config = configs_.active(event.config_name);
-    if (config && *config && code == "SL503") {
+    if (config && *config && meaning == Meaning::Exhausted) {
         const SlotPolicy policy = (*config)->policy();
         return Unexpected{no_room(policy, asked_at(policy, event.ask, world_.clock.now()))};
     }
-    if (config && *config && code == "SL400") {
+    if (config && *config && meaning == Meaning::BadArgument) {
         return Unexpected{weight_above_cap(**config)};
     }
     return Unexpected{store_unavailable()};

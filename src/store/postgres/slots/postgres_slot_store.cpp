@@ -197,7 +197,7 @@ public:
     Result<void, Failure> reach() {
         const auto lease = caller_.take_connection();
         if (!lease || !listener_.wait_until_listening(kPatience)) {
-            return Unexpected{lease ? Failure{"08006", "no news can be listened to"} : lease.error()};
+            return Unexpected{lease ? Failure{kLost, "no news can be listened to"} : lease.error()};
         }
         return {};
     }
@@ -269,16 +269,12 @@ private:
     static SlotError config_refusal(const ConfigDraft& draft, const Failure& failure) {
         Duration::rep size = 0;
         std::from_chars(failure.message.data(), failure.message.data() + failure.message.size(), size);
-        if (failure.sqlstate == "SLPWS") {
-            return pool_has_other_size(draft.pool, Duration{size});
+        switch (failure.meaning()) {
+            case Meaning::OtherWindowSize: return pool_has_other_size(draft.pool, Duration{size});
+            case Meaning::WindowSizeInUse: return window_size_in_use(draft.pool, Duration{size});
+            case Meaning::CheckFailed: return recut_overflows();
+            default: return failure.contended() ? contended() : store_unavailable();
         }
-        if (failure.sqlstate == "SLWSU") {
-            return window_size_in_use(draft.pool, Duration{size});
-        }
-        if (failure.sqlstate == "23514") {
-            return recut_overflows();
-        }
-        return failure.contended() ? contended() : store_unavailable();
     }
 
     Result<ConfigRef, SlotError> active(const ConfigName& name) {

@@ -18,19 +18,13 @@ constexpr Statement kMove{"move_slot", SLUICE_CHANGED_SLOT("move_slot($1, $2, sl
 #undef SLUICE_CHANGED_SLOT
 
 SlotError refusal_of(const EventId& event_id, const Failure& failure) {
-    if (failure.sqlstate == "SL405") {
-        return unknown_event(event_id);
+    switch (failure.meaning()) {
+        case Meaning::UnknownEvent: return unknown_event(event_id);
+        case Meaning::Cancelled: return event_cancelled(event_id);
+        case Meaning::Exhausted: return {SlotFault::Exhausted, failure.message};
+        case Meaning::BadArgument: return {SlotFault::WeightAboveCap, failure.message};
+        default: return failure.contended() ? contended() : store_unavailable();
     }
-    if (failure.sqlstate == "SL410") {
-        return event_cancelled(event_id);
-    }
-    if (failure.sqlstate == "SL503") {
-        return {SlotFault::Exhausted, failure.message};
-    }
-    if (failure.sqlstate == "SL400") {
-        return {SlotFault::WeightAboveCap, failure.message};
-    }
-    return failure.contended() ? contended() : store_unavailable();
 }
 
 }  // namespace
