@@ -50,7 +50,11 @@ public:
         pool.connect.dsn = dsn;
         PostgresSlotOptions options;
         options.ledger.seed = fresh_seed();
-        auto opened = open_postgres_slot_store(pool, options, {clock_, metrics_, log_}, pool_metrics_);
+        auto server = postgres::Server::open(pool, postgres::SchemaCare::Migrate, log_, pool_metrics_);
+        if (!server) {
+            give_up(server.error());
+        }
+        auto opened = open_postgres_slot_store(std::move(*server), options, {clock_, metrics_, log_});
         if (!opened) {
             give_up(opened.error());
         }

@@ -13,11 +13,15 @@ Result<OwnedStore, std::string> open_postgres_store(const PostgresRepositoryOpti
     pool.min = 1;
     pool.max = options.pool_size;
     PostgresLimitOptions limits;
-    limits.migrate = options.migrate;
     limits.key_wait = options.key_wait;
     OwnedStore owned;
     owned.silent = std::make_unique<SilentWorld>();
-    auto opened = open_postgres_limit_store(pool, limits, owned.silent->log, owned.silent->pool);
+    const auto care = options.migrate ? postgres::SchemaCare::Migrate : postgres::SchemaCare::Check;
+    auto server = postgres::Server::open(pool, care, owned.silent->log, owned.silent->pool);
+    if (!server) {
+        return Unexpected{server.error()};
+    }
+    auto opened = open_postgres_limit_store(std::move(*server), limits, owned.silent->log);
     if (!opened) {
         return Unexpected{opened.error()};
     }

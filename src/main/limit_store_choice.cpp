@@ -1,6 +1,5 @@
 #include "main/limit_store_choice.hpp"
 
-#include <algorithm>
 #include <random>
 
 #include "store/memory/fast_clock.hpp"
@@ -51,27 +50,17 @@ Result<void, std::string> open_redis(const Settings& settings, const LimitStoreW
 
 Result<void, std::string> open_postgres(const Settings& settings, const LimitStoreWorld& world,
                                         ChosenLimitStore& chosen) {
-    // One for each thread that the service asks the store from, one to give blocks back, one to tell it the
-    // plans.
-    constexpr std::size_t kConnections = 5;
-    postgres::PoolSettings pool;
-    pool.connect.dsn = settings.postgres.dsn;
-    pool.connect.lives = world.postgres.lives;
-    pool.min = std::min(settings.postgres.pool_min, kConnections);
-    pool.max = kConnections;
     PostgresLimitOptions options;
-    options.migrate = settings.postgres.migrate;
     options.observer = &world.servers;
     options.runtime = &world.runtime;
     options.patience = settings.limits.deadline;
     options.key_wait = key_wait(settings.limits.deadline);
-    auto store = open_postgres_limit_store(pool, options, world.log, world.postgres.pool_metrics);
+    auto store = open_postgres_limit_store(world.postgres, options, world.log);
     if (!store) {
         return Failed{store.error()};
     }
     PostgresLimitStore* const opened = store->get();
     chosen.shelf = opened;
-    chosen.pool_figures = [opened] { return opened->pool_figures(); };
     chosen.publish = [opened](const PlanSet& plans) {
         std::vector<const Plan*> all;
         for (const auto& booked : plans.all()) {

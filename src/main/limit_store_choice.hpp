@@ -8,7 +8,7 @@
 #include "app/limits/moment_clock.hpp"
 #include "main/slot_store_choice.hpp"
 #include "store/memory/memory_limit_store.hpp"
-#include "store/postgres/client/connection_pool.hpp"
+#include "store/postgres/client/server.hpp"
 
 namespace sluice {
 
@@ -19,8 +19,7 @@ struct ChosenLimitStore {
     std::unique_ptr<LimitStore> local{};  // Decides for `local` plans while the store fails.
     StoreCalls calls = StoreCalls::Blocking;
     std::string described{};  // For the line that says the server is ready; no password.
-    std::function<MemoryLimitFigures()> figures{};          // Empty: it keeps no keys in memory.
-    std::function<postgres::PoolFigures()> pool_figures{};  // Empty: it has no pool of that kind.
+    std::function<MemoryLimitFigures()> figures{};  // Empty: it keeps no keys in memory.
     PlanShelf* shelf = nullptr;  // Null: no other node shares the store. Part of it otherwise.
     // Tells the store which plans are in force. False: it did not answer. Empty: it need not know.
     std::function<bool(const PlanSet&)> publish{};
@@ -31,7 +30,7 @@ struct LimitStoreWorld {
     Log& log;
     ServerObserver& servers;
     Runtime& runtime;
-    const PostgresWorld& postgres;
+    const std::shared_ptr<postgres::Server>& postgres;  // As for slots.
 };
 
 // Redis if there is one, else PostgreSQL if slots are there, else memory. Fails with one sentence.

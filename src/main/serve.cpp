@@ -21,6 +21,7 @@
 #include "main/settings.hpp"
 #include "main/slot_store_choice.hpp"
 #include "main/version.hpp"
+#include "store/postgres/client/server_lives.hpp"
 
 namespace sluice {
 namespace {
@@ -78,7 +79,12 @@ public:
                 return Unexpected{loaded.error()};
             }
         }
-        auto opened = open_slot_store(settings_, {clock_, metrics_, *log_}, {metrics_, lives_});
+        auto server = open_postgres_server(settings_, *log_, metrics_);
+        if (!server) {
+            return Unexpected{server.error()};
+        }
+        postgres_ = std::move(*server);
+        auto opened = open_slot_store(settings_, {clock_, metrics_, *log_}, postgres_);
         if (!opened) {
             return Unexpected{opened.error()};
         }
@@ -113,8 +119,7 @@ private:
                 return Unexpected{loaded.error()};
             }
         }
-        const PostgresWorld postgres{metrics_, lives_};
-        auto chosen = choose_limit_store(settings_, {*log_, limit_servers_, *runtime_, postgres});
+        auto chosen = choose_limit_store(settings_, {*log_, limit_servers_, *runtime_, postgres_});
         if (!chosen) {
             return Unexpected{chosen.error()};
         }
@@ -182,23 +187,12 @@ private:
         // Acquire, with the release of listen(): a request may come before the server is ours.
         const http::Server* server = open_server_.load(std::memory_order_acquire);
         return metrics_.text({log_->lines_dropped(), server == nullptr ? 0 : server->connections_approx(),
-                              pool_figures(), store_.space ? store_.space() : std::nullopt, lives_->figures(),
+                              postgres_ ? std::optional{postgres_->pool().figures()} : std::nullopt,
+                              store_.space ? store_.space() : std::nullopt,
+                              postgres_ ? postgres_->lives().figures() : postgres::ServerFigures{},
                               store_.health_figures ? store_.health_figures() : postgres::HealthFigures{},
                               plans_.current(),
                               limit_store_.figures ? std::optional{limit_store_.figures()} : std::nullopt});
-    }
-
-    // Of both pools together.
-    [[nodiscard]] std::optional<postgres::PoolFigures> pool_figures() const {
-        std::optional<postgres::PoolFigures> sum;
-        for (const auto& figures : {store_.pool_figures, limit_store_.pool_figures}) {
-            if (figures) {
-                const postgres::PoolFigures each = figures();
-                const postgres::PoolFigures before = sum.value_or(postgres::PoolFigures{});
-                sum = {before.in_use + each.in_use, before.idle + each.idle, before.waiting + each.waiting};
-            }
-        }
-        return sum;
     }
 
     void reload() {
@@ -256,7 +250,7 @@ private:
     const std::unique_ptr<Runtime> runtime_ = make_machine_runtime();
     std::unique_ptr<DaemonLog> log_;
     PrometheusMetrics metrics_;
-    const std::shared_ptr<postgres::ServerLives> lives_ = std::make_shared<postgres::ServerLives>(*log_);
+    std::shared_ptr<postgres::Server> postgres_;  // Null: no store is on one.
     OpenSlotStore store_;
     std::unique_ptr<SlotService> slots_;
     PlanBook plans_;

@@ -22,20 +22,14 @@ LedgerOptions ledger_options(const Settings& settings) {
 }
 
 Result<OpenSlotStore, std::string> open_postgres(const Settings& settings, LedgerWorld world,
-                                                 const PostgresWorld& shared) {
-    postgres::PoolSettings pool;
-    pool.connect.dsn = settings.postgres.dsn;
-    pool.connect.lives = shared.lives;
-    pool.min = settings.postgres.pool_min;
-    pool.max = settings.postgres.pool_max;
+                                                 const std::shared_ptr<postgres::Server>& server) {
     PostgresSlotOptions options;
     options.ledger = ledger_options(settings);
     options.way = settings.postgres.function_way ? AssignWay::Function : AssignWay::Batch;
     options.batch_max = settings.batch_max;
     options.windows_in_chunk = static_cast<std::int32_t>(settings.postgres.windows_in_chunk);
-    options.migrate = settings.postgres.migrate;
     options.retention = settings.retention;
-    auto opened = open_postgres_slot_store(pool, options, world, shared.pool_metrics);
+    auto opened = open_postgres_slot_store(server, options, world);
     if (!opened) {
         return Unexpected{opened.error()};
     }
@@ -43,7 +37,6 @@ Result<OpenSlotStore, std::string> open_postgres(const Settings& settings, Ledge
     return OpenSlotStore{std::move(*opened),
                          "store on PostgreSQL" + place_of(settings.postgres.dsn),
                          kPostgresWorkers,
-                         [&store] { return store.pool_figures(); },
                          {},
                          [&store] { return store.health_figures(); }};
 }
@@ -63,21 +56,35 @@ Result<OpenSlotStore, std::string> open_embedded(const Settings& settings, Ledge
     }
     OpenSlotStore opened;
     opened.space = [&disk = *data->folder] { return disk.space(); };
-    opened.slots = make_slot_ledger(make_rocks_slot_tables(data->folder, data->slots),
-                                    ledger_options(settings), world);
+    opened.slots =
+        make_slot_ledger(make_rocks_slot_tables(data->folder, data->slots), ledger_options(settings), world);
     opened.described = "store embedded in " + settings.data;
     return opened;
 }
 
 }  // namespace
 
+Result<std::shared_ptr<postgres::Server>, std::string> open_postgres_server(const Settings& settings,
+                                                                            Log& log,
+                                                                            postgres::PoolMetrics& metrics) {
+    if (settings.store != StoreKind::Postgres) {
+        return std::shared_ptr<postgres::Server>{};
+    }
+    postgres::PoolSettings pool;
+    pool.connect.dsn = settings.postgres.dsn;
+    pool.min = settings.postgres.pool_min;
+    pool.max = settings.postgres.pool_max;
+    const auto care = settings.postgres.migrate ? postgres::SchemaCare::Migrate : postgres::SchemaCare::Check;
+    return postgres::Server::open(pool, care, log, metrics);
+}
+
 Result<OpenSlotStore, std::string> open_slot_store(const Settings& settings, LedgerWorld world,
-                                                   const PostgresWorld& shared) {
+                                                   const std::shared_ptr<postgres::Server>& server) {
     switch (settings.store) {
         case StoreKind::Memory:
             return OpenSlotStore{make_slot_ledger(make_memory_slot_tables(), ledger_options(settings), world),
                                  "store memory"};
-        case StoreKind::Postgres: return open_postgres(settings, world, shared);
+        case StoreKind::Postgres: return open_postgres(settings, world, server);
         case StoreKind::Embedded: break;
     }
     return open_embedded(settings, world);

@@ -62,8 +62,9 @@ private:
 
     void open() {
         store_.reset();
-        auto opened = open_postgres_slot_store({test_settings(database_.dsn()), 2, 8}, options_,
-                                               {around_.clock, around_.metrics, around_.log}, pool_metrics_);
+        auto server = open_server({test_settings(database_.dsn()), 2, 8}, around_.log, pool_metrics_);
+        auto opened = open_postgres_slot_store(std::move(server), options_,
+                                               {around_.clock, around_.metrics, around_.log});
         if (!opened) {
             throw std::runtime_error{opened.error()};
         }

@@ -19,8 +19,9 @@ protected:
     std::unique_ptr<PostgresSlotStore> open(std::optional<Duration> retention) {
         PostgresSlotOptions options;
         options.retention = retention;
-        auto opened = open_postgres_slot_store({test_settings(dsn()), 2, 8}, options,
-                                               {around_.clock, around_.metrics, around_.log}, pool_metrics_);
+        auto server = open_server({test_settings(dsn()), 2, 8}, around_.log, pool_metrics_);
+        auto opened = open_postgres_slot_store(std::move(server), options,
+                                               {around_.clock, around_.metrics, around_.log});
         return opened ? std::move(*opened) : throw std::runtime_error{opened.error()};
     }
 

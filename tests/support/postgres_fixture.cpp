@@ -120,6 +120,12 @@ std::unique_ptr<Connection> connect(const std::string& dsn) {
     return std::move(*opened);
 }
 
+std::shared_ptr<postgres::Server> open_server(const postgres::PoolSettings& settings, Log& log,
+                                              postgres::PoolMetrics& metrics) {
+    auto opened = postgres::Server::open(settings, postgres::SchemaCare::Migrate, log, metrics);
+    return opened ? std::move(*opened) : throw std::runtime_error{opened.error()};
+}
+
 std::string ask(Connection& connection, const std::string& sql) {
     const auto rows = connection.run_script(sql);
     if (!rows) {

@@ -7,7 +7,7 @@
 #include <gtest/gtest.h>
 
 #include "base/time.hpp"
-#include "store/postgres/client/connection.hpp"
+#include "store/postgres/client/server.hpp"
 
 namespace sluice::test {
 
@@ -33,6 +33,10 @@ inline const std::string kWindowsBelowTheirBounds =
 
 // Opens a connection, or throws: what a test cannot do without.
 std::unique_ptr<postgres::Connection> connect(const std::string& dsn);
+
+// A server with its schema, or throws.
+std::shared_ptr<postgres::Server> open_server(const postgres::PoolSettings& settings, Log& log,
+                                              postgres::PoolMetrics& metrics);
 
 // The first column of the first row of a script; throws when it fails.
 std::string ask(postgres::Connection& connection, const std::string& sql);

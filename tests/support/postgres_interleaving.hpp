@@ -43,7 +43,8 @@ public:
         slots.windows_in_chunk = options.windows_in_chunk;
         postgres::PoolSettings settings{test_settings(dsn), 1, 8};
         settings.connect.lock_timeout = options.lock_timeout;
-        auto opened = open_postgres_slot_store(settings, slots, {clock, metrics_, log_}, pool_metrics_);
+        auto opened = open_postgres_slot_store(open_server(settings, log_, pool_metrics_), slots,
+                                               {clock, metrics_, log_});
         if (!opened) {
             throw std::runtime_error{opened.error()};
         }

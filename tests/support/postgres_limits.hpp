@@ -35,7 +35,8 @@ public:
 class PostgresLimitsOn {
 public:
     explicit PostgresLimitsOn(const std::string& dsn, PostgresLimitOptions options = patient()) {
-        auto opened = open_postgres_limit_store({test_settings(dsn), 1, 8}, options, log_, metrics_);
+        auto opened =
+            open_postgres_limit_store(open_server({test_settings(dsn), 1, 8}, log_, metrics_), options, log_);
         if (!opened) {
             throw std::runtime_error{opened.error()};
         }

@@ -37,7 +37,9 @@ Failure outlived() {
 
 struct Connection::Session {
     Session(PGconn* connection, const ConnectSettings& settings)
-        : wire{connection, settings.statement_timeout + settings.silence_margin}, lives{settings.lives} {}
+        : wire{connection, settings.statement_timeout + settings.silence_margin},
+          lock_timeout{settings.lock_timeout},
+          lives{settings.lives} {}
 
     [[nodiscard]] bool is_outlived() const { return lives && timeline != 0 && lives->outlived(timeline); }
 
@@ -52,6 +54,7 @@ struct Connection::Session {
     std::unordered_set<std::string> prepared;
     std::vector<Queued> queued;
     bool read_only = false;
+    std::chrono::milliseconds lock_timeout;  // In force.
     const std::shared_ptr<ServerLives> lives;
     SessionKey key;
     std::int64_t timeline = 0;  // 0: not known.
@@ -357,6 +360,18 @@ bool Connection::reset() {
     }
     return usable() && !in_transaction();
 }
+
+bool Connection::set_lock_timeout(std::chrono::milliseconds timeout) {
+    if (timeout != session_->lock_timeout) {
+        if (!run_script("set lock_timeout = " + std::to_string(timeout.count()))) {
+            return false;
+        }
+        session_->lock_timeout = timeout;
+    }
+    return true;
+}
+
+std::chrono::milliseconds Connection::lock_timeout() const { return session_->lock_timeout; }
 
 bool Connection::in_transaction() const {
     return session_->wire.open() && PQtransactionStatus(session_->wire.connection()) != PQTRANS_IDLE;

@@ -122,6 +122,12 @@ public:
     // the session.
     void abandon();
 
+    // How long this session waits for a lock, from now on; a round trip if it is another time than before.
+    // False when the connection was lost by it.
+    // REQUIRES: nothing is queued, and no transaction is open.
+    bool set_lock_timeout(std::chrono::milliseconds timeout);
+    [[nodiscard]] std::chrono::milliseconds lock_timeout() const;
+
     // True between BEGIN and COMMIT or ROLLBACK, also when the transaction has failed.
     [[nodiscard]] bool in_transaction() const;
 

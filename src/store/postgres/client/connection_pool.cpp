@@ -26,19 +26,12 @@ std::string in_milliseconds(std::chrono::steady_clock::duration time) {
 
 }  // namespace
 
-PoolSettings watched(PoolSettings settings, Log& log) {
-    if (!settings.connect.lives) {
-        settings.connect.lives = std::make_shared<ServerLives>(log);
-    }
-    return settings;
-}
-
-Lease::Lease(ConnectionPool& pool, std::unique_ptr<Connection> connection)
-    : pool_{&pool}, connection_{std::move(connection)} {}
+Lease::Lease(ConnectionPool& pool, ShareStanding& share, std::unique_ptr<Connection> connection)
+    : pool_{&pool}, share_{&share}, connection_{std::move(connection)} {}
 
 Lease::~Lease() {
     if (connection_) {
-        pool_->give_back(std::move(connection_));
+        pool_->give_back(*share_, std::move(connection_));
     }
 }
 
@@ -47,10 +40,45 @@ ConnectionPool::ConnectionPool(PoolSettings settings, Log& log, PoolMetrics& met
       log_{log},
       metrics_{metrics},
       backoff_{kBackoff, std::random_device{}()},
+      shares_(1),
       retry_at_{Clock::now()},
       answered_at_{Clock::now() - 2 * kLately},
       thread_{[this](const std::stop_token& stop) { tend(stop); }} {
     assert(settings_.max >= 1 && settings_.min <= settings_.max);
+    shares_.front().lock_timeout = settings_.connect.lock_timeout;
+}
+
+ShareStanding& ConnectionPool::add_share(ShareWishes wishes) {
+    const std::lock_guard lock{mutex_};
+    ShareStanding& share = shares_.emplace_back();
+    share.least = wishes.least;
+    share.lock_timeout = wishes.lock_timeout.value_or(settings_.connect.lock_timeout);
+    divide();
+    return share;
+}
+
+void ConnectionPool::remove_share(ShareStanding& share) {
+    const std::lock_guard lock{mutex_};
+    assert(share.in_use == 0 && share.waiting == 0);
+    shares_.remove_if([&](const ShareStanding& each) { return &each == &share; });
+    divide();
+    wake_all();
+}
+
+void ConnectionPool::divide() {
+    const std::size_t users = std::max<std::size_t>(shares_.size() - 1, 1);
+    const auto wish = [&](const ShareStanding& share) {
+        return &share == &shares_.front() ? 0 : std::max(share.least, settings_.max / 2 / users);
+    };
+    std::size_t least = 0;
+    std::size_t wished = 0;
+    for (const ShareStanding& share : shares_) {
+        least += share.least;
+        wished += wish(share);
+    }
+    for (ShareStanding& share : shares_) {
+        share.kept = least > settings_.max ? 0 : wished > settings_.max ? share.least : wish(share);
+    }
 }
 
 ConnectionPool::~ConnectionPool() {
@@ -60,40 +88,54 @@ ConnectionPool::~ConnectionPool() {
 }
 
 Result<Lease, Failure> ConnectionPool::take(Clock::time_point deadline) {
+    return take(shares_.front(), deadline);
+}
+
+Result<Lease, Failure> ConnectionPool::take(ShareStanding& share, Clock::time_point deadline) {
     const auto start = Clock::now();
     // Bounded, because the standard library adds to a deadline when it changes clocks.
-    auto got = wait_for_idle(std::min(deadline, start + std::chrono::hours{1}));
+    auto got = wait_for_idle(share, std::min(deadline, start + std::chrono::hours{1}));
     report(Clock::now() - start);
     if (!got) {
         return Unexpected{std::move(got).error()};
     }
-    return Lease{*this, std::move(*got)};
+    return Lease{*this, share, std::move(*got)};
 }
 
-Result<std::unique_ptr<Connection>, Failure> ConnectionPool::wait_for_idle(Clock::time_point deadline) {
+Result<std::unique_ptr<Connection>, Failure> ConnectionPool::wait_for_idle(ShareStanding& share,
+                                                                           Clock::time_point deadline) {
     std::unique_lock lock{mutex_};
+    const auto can_take = [&] { return !idle_.empty() && may_use(share); };
     while (true) {
         bool in_time = true;
-        if (idle_.empty()) {
+        if (!can_take()) {
             ++waiting_;
+            ++share.waiting;
             disturbed_.notify_one();
-            in_time = freed_.wait_until(lock, deadline, [this] {
-                return !idle_.empty() || (unreachable_ && in_use_ == 0);  // Then nothing will be freed.
+            in_time = share.freed.wait_until(lock, deadline, [&] {
+                return can_take() || (unreachable_ && in_use_ == 0);  // Then nothing will be freed.
             });
             --waiting_;
+            --share.waiting;
         }
-        if (!idle_.empty()) {
-            auto connection = std::move(idle_.back().connection);
-            idle_.pop_back();
+        if (can_take()) {
+            auto connection = pick_for(share);
             ++in_use_;
+            ++share.in_use;
             lock.unlock();
             if (connection->alive()) {
-                return connection;
+                if (connection->set_lock_timeout(share.lock_timeout)) {
+                    return connection;
+                }
+                give_back(share, std::move(connection));
+                lock.lock();
+                continue;
             }
             connection.reset();
             lock.lock();
             --in_use_;
-            freed_.notify_all();
+            --share.in_use;
+            wake_all();
             continue;
         }
         if (!in_time) {
@@ -106,6 +148,37 @@ Result<std::unique_ptr<Connection>, Failure> ConnectionPool::wait_for_idle(Clock
     }
 }
 
+bool ConnectionPool::may_use(const ShareStanding& share) const {
+    std::size_t kept = 0;
+    for (const ShareStanding& other : shares_) {
+        kept += &other == &share ? 0 : other.kept - std::min(other.kept, other.in_use);
+    }
+    return in_use_ + kept < settings_.max;
+}
+
+std::unique_ptr<Connection> ConnectionPool::pick_for(const ShareStanding& share) {
+    // One that waits for locks as long as this share does need not be told; the latest used of those.
+    auto picked = std::find_if(idle_.rbegin(), idle_.rend(), [&](const Idle& idle) {
+        return idle.connection->lock_timeout() == share.lock_timeout;
+    });
+    picked = picked == idle_.rend() ? idle_.rbegin() : picked;
+    auto connection = std::move(picked->connection);
+    idle_.erase(std::next(picked).base());
+    return connection;
+}
+
+void ConnectionPool::wake_some() {
+    for (ShareStanding& share : shares_) {
+        share.freed.notify_one();
+    }
+}
+
+void ConnectionPool::wake_all() {
+    for (ShareStanding& share : shares_) {
+        share.freed.notify_all();
+    }
+}
+
 void ConnectionPool::report(Clock::duration waited) const {
     metrics_.waited(std::chrono::duration_cast<std::chrono::nanoseconds>(waited));
     if (waited > kLongWait) {
@@ -114,24 +187,25 @@ void ConnectionPool::report(Clock::duration waited) const {
     }
 }
 
-void ConnectionPool::give_back(std::unique_ptr<Connection> connection) {
+void ConnectionPool::give_back(ShareStanding& share, std::unique_ptr<Connection> connection) {
     if (!connection->reset()) {
         connection.reset();  // Closed before the lock is taken.
     }
     std::deque<Idle> suspects;
     const std::lock_guard lock{mutex_};
     --in_use_;
+    --share.in_use;
     if (connection) {
         answered_at_ = std::max(answered_at_, connection->heard_at());  // Who asked nothing heard nothing.
         idle_.push_back({std::move(connection), Clock::now()});
-        freed_.notify_one();
+        wake_some();
     } else {
         suspects = lost_one();
     }
 }
 
 std::deque<ConnectionPool::Idle> ConnectionPool::lost_one() {
-    freed_.notify_all();  // One less to wait for.
+    wake_all();  // One less to wait for.
     disturbed_.notify_one();
     // A server that is frozen, or behind a dead network, closes nothing. Each idle connection would cost
     // somebody a whole time-out to find that out.
@@ -173,7 +247,11 @@ ConnectionPool::Task ConnectionPool::await_task(const std::stop_token& stop) {
 ConnectionPool::Task ConnectionPool::next_task(Clock::time_point now) const {
     // While the server is away nobody waits: the pool alone finds out when it is back.
     const bool away = unreachable_ && open_count() == 0;
-    const bool wanted = open_count() < settings_.min || waiting_ > idle_.size() || away;
+    std::size_t servable = 0;  // Those who wait, and may have one when there is one.
+    for (const ShareStanding& share : shares_) {
+        servable += may_use(share) ? share.waiting : 0;
+    }
+    const bool wanted = open_count() < settings_.min || servable > idle_.size() || away;
     if (wanted && may_open() && now >= retry_at_) {
         return Task::Open;
     }
@@ -234,8 +312,8 @@ void ConnectionPool::open_one() {
             unreachable_ = opened.error();
             retry_at_ = Clock::now() + backoff_.next();
         }
+        wake_all();
     }
-    freed_.notify_all();
     if (opened && before) {
         log_.write(LogLevel::Info, kComponent, "PostgreSQL can be reached again");
     } else if (!opened && !before) {
@@ -277,7 +355,7 @@ void ConnectionPool::probe() {
         answered_at_ = Clock::now();
         // To the front with its old time: being asked is not being used.
         idle_.push_front({std::move(connection), since});
-        freed_.notify_one();
+        wake_some();
     } else {
         suspects = lost_one();
     }

@@ -4,6 +4,7 @@
 #include <condition_variable>
 #include <cstddef>
 #include <deque>
+#include <list>
 #include <memory>
 #include <mutex>
 #include <optional>
@@ -26,9 +27,6 @@ struct PoolSettings {
     std::chrono::milliseconds idle_max = std::chrono::minutes{1};
 };
 
-// The same settings, with a ServerLives if they have none yet.
-PoolSettings watched(PoolSettings settings, Log& log);
-
 // A pool's connections and callers, at the moment of asking.
 struct PoolFigures {
     std::size_t in_use = 0;
@@ -47,6 +45,24 @@ public:
 
 class ConnectionPool;
 
+// What somebody who shares a pool needs of it.
+struct ShareWishes {
+    // So many at once, or it could stand in its own way.
+    std::size_t least = 1;
+    // How long its statements wait for locks. Absent: as the pool's settings say.
+    std::optional<std::chrono::milliseconds> lock_timeout{};
+};
+
+// How a share stands; all guarded by the pool's lock.
+struct ShareStanding {
+    std::size_t least = 0;
+    std::chrono::milliseconds lock_timeout{};
+    std::size_t kept = 0;  // So many it can have at any time.
+    std::size_t in_use = 0;
+    std::size_t waiting = 0;
+    std::condition_variable freed{};  // Its callers wait: they may take one, or there is no hope.
+};
+
 // A connection for one user at a time; goes back to its pool by itself. What was queued is then forgotten and
 // an open transaction rolled back.
 class Lease {
@@ -60,21 +76,37 @@ public:
 
 private:
     friend class ConnectionPool;
-    Lease(ConnectionPool& pool, std::unique_ptr<Connection> connection);
+    Lease(ConnectionPool& pool, ShareStanding& share, std::unique_ptr<Connection> connection);
 
     ConnectionPool* pool_;
+    ShareStanding* share_;
     std::unique_ptr<Connection> connection_;  // Empty after a move.
+};
+
+// Where connections come from.
+// Thread safety: all of it.
+class ConnectionSource {
+public:
+    using Clock = std::chrono::steady_clock;
+
+    virtual ~ConnectionSource() = default;
+
+    // Waits until a connection is free or can be opened, at most until `deadline`. Fails at once while the
+    // server cannot be reached and no connection is open, with connection_lost; at the deadline with
+    // kNoneFree. A wait of more than a second is logged as a WARN.
+    virtual Result<Lease, Failure> take(Clock::time_point deadline) = 0;
 };
 
 // Connections to one server, at most `max`, opened when somebody waits for one. Only the pool's own thread
 // connects: however many callers want a dead server, it is asked by one, with backoff and jitter, and callers
 // never wait longer than they are willing to. Connections that the server has closed are sorted out before
 // anybody gets them.
+// Several who share a pool (ConnectionShare) cannot starve each other: for each of them a part is kept free,
+// an equal one of half the maximum or what it needs at least, and the rest is for whoever comes. A pool that
+// is too small for what they need at least is for whoever comes as a whole.
 // Thread safety: all of it.
-class ConnectionPool {
+class ConnectionPool final : public ConnectionSource {
 public:
-    using Clock = std::chrono::steady_clock;
-
     // How long an answer of the server counts as proof that it is there.
     static constexpr std::chrono::milliseconds kLately{3000};
 
@@ -82,12 +114,12 @@ public:
     ConnectionPool(PoolSettings settings, Log& log, PoolMetrics& metrics);
     // May take as long as an attempt to connect.
     // REQUIRES: every lease is back, and nobody waits.
-    ~ConnectionPool();
+    ~ConnectionPool() override;
+    ConnectionPool(const ConnectionPool&) = delete;
+    ConnectionPool& operator=(const ConnectionPool&) = delete;
 
-    // Waits until a connection is free or can be opened, at most until `deadline`. Fails at once while the
-    // server cannot be reached and no connection is open, with connection_lost; at the deadline with kNoneFree.
-    // A wait of more than a second is logged as a WARN.
-    Result<Lease, Failure> take(Clock::time_point deadline);
+    // For those without a share.
+    Result<Lease, Failure> take(Clock::time_point deadline) override;
 
     // Whether the server answered within kLately. It is asked every second when nobody else does.
     [[nodiscard]] bool ready() const;
@@ -95,6 +127,7 @@ public:
     [[nodiscard]] PoolFigures figures() const;
 
 private:
+    friend class ConnectionShare;
     friend class Lease;
     enum class Task { Open, Close, Probe, Rest };
     struct Idle {
@@ -102,9 +135,22 @@ private:
         Clock::time_point since;
     };
 
-    void give_back(std::unique_ptr<Connection> connection);
+    ShareStanding& add_share(ShareWishes wishes);
+    void remove_share(ShareStanding& share);
+    void divide();  // With mutex_ held. What is kept for each share.
 
-    Result<std::unique_ptr<Connection>, Failure> wait_for_idle(Clock::time_point deadline);
+    Result<Lease, Failure> take(ShareStanding& share, Clock::time_point deadline);
+    void give_back(ShareStanding& share, std::unique_ptr<Connection> connection);
+
+    Result<std::unique_ptr<Connection>, Failure> wait_for_idle(ShareStanding& share,
+                                                               Clock::time_point deadline);
+    // Whether one more may be in use by it. With mutex_ held.
+    [[nodiscard]] bool may_use(const ShareStanding& share) const;
+    // With mutex_ held. REQUIRES: one is idle.
+    std::unique_ptr<Connection> pick_for(const ShareStanding& share);
+    // One of each share that waits, or all. With mutex_ held.
+    void wake_some();
+    void wake_all();
     void report(Clock::duration waited) const;
 
     // The pool's own thread.
@@ -128,10 +174,10 @@ private:
     Backoff backoff_;  // The pool's own thread only.
 
     mutable std::mutex mutex_;
-    std::condition_variable freed_;          // Callers wait: a connection is idle, or there is no hope.
     std::condition_variable_any disturbed_;  // The pool's own thread waits: there may be work.
+    std::list<ShareStanding> shares_;        // Guarded by mutex_. The first is of those without a share.
     std::deque<Idle> idle_;                  // Guarded by mutex_. The latest used at the back.
-    std::size_t in_use_ = 0;                 // Guarded by mutex_.
+    std::size_t in_use_ = 0;                 // Guarded by mutex_. By all shares, and by the pool itself.
     std::size_t waiting_ = 0;                // Guarded by mutex_.
     std::optional<Failure> unreachable_;     // Guarded by mutex_. Why the last attempt to connect failed.
     Clock::time_point retry_at_;             // Guarded by mutex_. No attempt to connect before.

@@ -17,7 +17,7 @@ struct Patience {
 class PatientCaller {
 public:
     // `component`: whom the log's lines are from.
-    PatientCaller(ConnectionPool& pool, Log& log, std::string component)
+    PatientCaller(ConnectionSource& pool, Log& log, std::string component)
         : pool_{pool}, log_{log}, component_{std::move(component)} {}
 
     Result<Lease, Failure> take_connection();
@@ -33,7 +33,7 @@ public:
     void tell(const Failure& failure);
 
 private:
-    ConnectionPool& pool_;
+    ConnectionSource& pool_;
     Log& log_;
     const std::string component_;
 };

@@ -22,7 +22,7 @@ Result<Instant, Failure> ServerClock::now() {
     if (const auto known = known_now()) {
         return *known;
     }
-    const auto lease = pool_.take(ConnectionPool::Clock::now() + kConnectionPatience);
+    const auto lease = pool_.take(ConnectionSource::Clock::now() + kConnectionPatience);
     if (!lease) {
         return Unexpected{lease.error()};
     }

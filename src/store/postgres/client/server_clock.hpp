@@ -15,7 +15,7 @@ namespace sluice::postgres {
 class ServerClock {
 public:
     // This node's own clock tells only that it was asleep, or that somebody sets clocks: time to ask again.
-    ServerClock(ConnectionPool& pool, const Clock& own) : pool_{pool}, own_{own} {}
+    ServerClock(ConnectionSource& pool, const Clock& own) : pool_{pool}, own_{own} {}
 
     // Never behind the server, and ahead by no more than a question takes, unless its clock was set
     // meanwhile.
@@ -31,7 +31,7 @@ private:
     };
     [[nodiscard]] std::optional<Instant> known_now();
 
-    ConnectionPool& pool_;
+    ConnectionSource& pool_;
     const Clock& own_;
     std::mutex mutex_;
     std::optional<Reading> last_;  // Guarded by mutex_.

@@ -10,7 +10,7 @@ constexpr Statement kSweep{"sweep_limits", "select next_page from sluice.sweep_l
 
 }  // namespace
 
-LimitSweeper::LimitSweeper(ConnectionPool& pool, Log& log, Runtime& runtime)
+LimitSweeper::LimitSweeper(ConnectionSource& pool, Log& log, Runtime& runtime)
     : pool_{pool}, log_{log}, rounds_{runtime, Repeating::Pause{0}, [this](const std::stop_token& stop) {
                                           sweep(stop);
                                           return kTurn;
@@ -20,7 +20,7 @@ void LimitSweeper::sweep(const std::stop_token& stop) {
     constexpr std::chrono::microseconds kGraceLength = kGrace;
     std::optional<std::int64_t> page = 0;
     while (page && !stop.stop_requested()) {
-        const auto lease = pool_.take(ConnectionPool::Clock::now() + std::chrono::seconds{1});
+        const auto lease = pool_.take(ConnectionSource::Clock::now() + std::chrono::seconds{1});
         if (!lease) {
             return;  // The pool has said why.
         }

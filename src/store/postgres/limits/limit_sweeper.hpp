@@ -13,13 +13,13 @@ public:
     static constexpr std::chrono::hours kGrace{1};
 
     // All of it outlives the sweeper.
-    LimitSweeper(ConnectionPool& pool, Log& log, Runtime& runtime);
+    LimitSweeper(ConnectionSource& pool, Log& log, Runtime& runtime);
 
 private:
     // Once round the table.
     void sweep(const std::stop_token& stop);
 
-    ConnectionPool& pool_;
+    ConnectionSource& pool_;
     Log& log_;
     Repeating rounds_;  // Last: they use all of the above.
 };

@@ -4,7 +4,7 @@
 #include <cassert>
 
 #include "store/postgres/client/connect_words_internal.hpp"
-#include "store/postgres/client/schema.hpp"
+#include "store/postgres/client/connection_share.hpp"
 #include "store/postgres/limits/limit_batch.hpp"
 #include "store/postgres/limits/limit_sweeper.hpp"
 
@@ -96,20 +96,20 @@ std::optional<Inspection> read_standing(const Rows& rows, std::size_t row) {
 
 class Store final : public PostgresLimitStore {
 public:
-    Store(const PoolSettings& settings, const PostgresLimitOptions& options, Log& log, PoolMetrics& metrics)
+    Store(std::shared_ptr<Server> server, const PostgresLimitOptions& options, Log& log)
         : options_{options},
           own_runtime_{options.runtime == nullptr ? make_machine_runtime() : nullptr},
           runtime_{own_runtime_ ? *own_runtime_ : *options.runtime},
           log_{log},
           turns_{options.key_wait},
-          pool_{settings, log, metrics},
+          server_{std::move(server)},
+          // Keys are all that is ever waited for.
+          pool_{server_->pool(), {.lock_timeout = options.key_wait}},
           sweeper_{pool_, log, runtime_},
-          server_{server_in(settings.connect)},
-          watch_{{server_, options.patience, runtime_, options.observer}, [this] { return probe(); }} {}
+          name_{server_in(server_->address())},
+          watch_{{name_, options.patience, runtime_, options.observer}, [this] { return probe(); }} {}
 
-    void gave_up_on(std::string_view /*key*/) override {
-        watch_.failed(server_ + " does not answer in time");
-    }
+    void gave_up_on(std::string_view /*key*/) override { watch_.failed(name_ + " does not answer in time"); }
 
     void take(std::span<const Check> checks, std::span<CheckOutcome> outcomes) override {
         assert(checks.size() == outcomes.size());
@@ -274,8 +274,6 @@ public:
         return entries;
     }
 
-    [[nodiscard]] PoolFigures pool_figures() const override { return pool_.figures(); }
-
     // Waits for the first connection.
     Result<void, Failure> reach() {
         const auto lease = connection();
@@ -348,7 +346,7 @@ private:
     std::optional<std::string> probe() {
         const auto lease = pool_.take(steady_clock::now() + std::max(options_.patience, kProbePatience));
         const auto rows = lease ? (*lease)->run(kProbe) : Result<Rows, Failure>{Unexpected{lease.error()}};
-        return rows ? std::nullopt : std::optional{server_ + ": " + rows.error().described()};
+        return rows ? std::nullopt : std::optional{name_ + ": " + rows.error().described()};
     }
 
     // Once. What it changed is committed when this returns rows.
@@ -364,7 +362,7 @@ private:
             return rows ? Result<Rows, LimitFault>{std::move(*rows)} : Unexpected{LimitFault::Contended};
         }
         log_.write(LogLevel::Warn, kComponent, rows.error().described());
-        watch_.failed(server_ + ": " + rows.error().described());
+        watch_.failed(name_ + ": " + rows.error().described());
         return Unexpected{LimitFault::Unavailable};
     }
 
@@ -377,28 +375,18 @@ private:
     Runtime& runtime_;
     Log& log_;
     KeyTurns turns_;
-    ConnectionPool pool_;
+    const std::shared_ptr<Server> server_;  // Other stores use it too.
+    ConnectionShare pool_;
     LimitSweeper sweeper_;
-    const std::string server_;  // As people call it.
+    const std::string name_;  // Of the server, as people call it.
     ServerWatch watch_;
 };
 
 }  // namespace
 
 Result<std::unique_ptr<PostgresLimitStore>, std::string> open_postgres_limit_store(
-    const PoolSettings& given, const PostgresLimitOptions& options, Log& log, PoolMetrics& metrics) {
-    const PoolSettings settings = watched(given, log);
-    auto connection = Connection::open(migration_settings(settings.connect));
-    if (!connection) {
-        return Unexpected{cannot_connect(connection.error())};
-    }
-    const auto ready = options.migrate ? migrate_slots(**connection) : check_slots_migrated(**connection);
-    if (!ready) {
-        return Unexpected{ready.error().message};
-    }
-    PoolSettings patient = settings;
-    patient.connect.lock_timeout = options.key_wait;  // Keys are all that is ever waited for.
-    auto store = std::make_unique<Store>(patient, options, log, metrics);
+    std::shared_ptr<Server> server, const PostgresLimitOptions& options, Log& log) {
+    auto store = std::make_unique<Store>(std::move(server), options, log);
     if (const auto reached = store->reach(); !reached) {
         return Unexpected{cannot_connect(reached.error())};
     }

@@ -6,7 +6,7 @@
 #include "app/limits/plan_shelf.hpp"
 #include "app/server_watch.hpp"
 #include "base/log.hpp"
-#include "store/postgres/client/connection_pool.hpp"
+#include "store/postgres/client/server.hpp"
 
 namespace sluice {
 
@@ -16,7 +16,6 @@ struct PostgresLimitOptions {
     std::chrono::milliseconds key_wait{100};
     // How long to wait for a connection of the pool.
     std::chrono::milliseconds connection_wait{1000};
-    bool migrate = true;
     // How long those wait who ask the store, and who hears of it when the server does not answer, for as long
     // as the store lives: see ServerWatch.
     std::chrono::milliseconds patience{50};
@@ -35,14 +34,10 @@ public:
     // Makes these the plans that sluice.allow knows; others are removed from it. False: the store did not
     // answer.
     virtual bool publish_plans(std::span<const Plan* const> plans) = 0;
-
-    [[nodiscard]] virtual postgres::PoolFigures pool_figures() const = 0;
 };
 
-// Connects and sees to the schema. What is wrong is said in one sentence, and nothing was created. `log` and
-// `metrics` must outlive the store.
+// Waits for the first connection. What is wrong is said in one sentence. `log` must outlive the store.
 Result<std::unique_ptr<PostgresLimitStore>, std::string> open_postgres_limit_store(
-    const postgres::PoolSettings& given, const PostgresLimitOptions& options, Log& log,
-    postgres::PoolMetrics& metrics);
+    std::shared_ptr<postgres::Server> server, const PostgresLimitOptions& options, Log& log);
 
 }  // namespace sluice

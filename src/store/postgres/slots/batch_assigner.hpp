@@ -20,7 +20,7 @@ namespace sluice::postgres {
 class BatchAssigner {
 public:
     struct Parts {
-        ConnectionPool& pool;
+        ConnectionSource& pool;
         ConfigReader& configs;
         ServerClock& clock;
         WindowMirror& mirror;

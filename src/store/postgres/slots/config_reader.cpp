@@ -9,8 +9,8 @@ constexpr Statement kActiveConfig{
     "active_config", "select " SLUICE_CONFIG_COLUMNS
                      " from rl_event_wndw_config c where c.wndw_config_nm = $1 and c.act_in = 1"};
 
-Result<ConfigRef, Failure> load(ConnectionPool& pool, const ConfigName& name) {
-    const auto lease = pool.take(ConnectionPool::Clock::now() + kConnectionPatience);
+Result<ConfigRef, Failure> load(ConnectionSource& pool, const ConfigName& name) {
+    const auto lease = pool.take(ConnectionSource::Clock::now() + kConnectionPatience);
     if (!lease) {
         return Unexpected{lease.error()};
     }

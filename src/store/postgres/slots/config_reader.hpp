@@ -12,7 +12,7 @@ namespace sluice::postgres {
 // Thread safety: all of it.
 class ConfigReader {
 public:
-    ConfigReader(ConnectionPool& pool, ConfigCache cache) : pool_{pool}, cache_{std::move(cache)} {}
+    ConfigReader(ConnectionSource& pool, ConfigCache cache) : pool_{pool}, cache_{std::move(cache)} {}
 
     // Null: no such config.
     Result<ConfigRef, Failure> active(const ConfigName& name);
@@ -25,7 +25,7 @@ private:
     void note_newest(const ConfigName& name, ConfigId newest);  // With mutex_ held.
     [[nodiscard]] bool is_outdated(const ConfigName& name, const ConfigRef& loaded) const;  // Likewise.
 
-    ConnectionPool& pool_;
+    ConnectionSource& pool_;
     std::mutex mutex_;  // Never held while the server is asked. Guards all that follows.
     ConfigCache cache_;
     std::uint64_t flushes_ = 0;            // What was loaded before the latest one may be old.

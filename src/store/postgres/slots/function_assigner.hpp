@@ -13,7 +13,7 @@ namespace sluice::postgres {
 // Thread safety: all of it; every call works on a connection of its own.
 class FunctionAssigner {
 public:
-    FunctionAssigner(ConnectionPool& pool, ConfigReader& configs, HeldEvents& held, LedgerWorld world,
+    FunctionAssigner(ConnectionSource& pool, ConfigReader& configs, HeldEvents& held, LedgerWorld world,
                      Bodies bodies)
         : pool_{pool}, configs_{configs}, held_{held}, world_{world}, bodies_{bodies} {}
 
@@ -31,7 +31,7 @@ private:
     Tried outcome_of(const AssignSlot& event, const Result<Rows, Failure>& rows, bool was_held);
     SlotOutcome refusal_of(const AssignSlot& event, const Failure& failure);
 
-    ConnectionPool& pool_;
+    ConnectionSource& pool_;
     ConfigReader& configs_;
     HeldEvents& held_;
     const LedgerWorld world_;

@@ -26,7 +26,7 @@ constexpr Statement kForgetWindows{"forget_windows",
 
 }  // namespace
 
-Housekeeper::Housekeeper(ConnectionPool& pool, std::optional<Duration> retention, Log& log)
+Housekeeper::Housekeeper(ConnectionSource& pool, std::optional<Duration> retention, Log& log)
     : pool_{pool}, retention_{retention}, log_{log}, thread_{[this](const std::stop_token& stop) {
           work(stop);
       }} {}
@@ -64,7 +64,7 @@ void Housekeeper::forget_old_windows(const std::stop_token& stop) {
 }
 
 std::optional<Rows> Housekeeper::run(const Statement& statement, Parameters parameters) {
-    const auto lease = pool_.take(ConnectionPool::Clock::now() + std::chrono::seconds{1});
+    const auto lease = pool_.take(ConnectionSource::Clock::now() + std::chrono::seconds{1});
     if (!lease) {
         return std::nullopt;  // The pool has said why.
     }

@@ -14,7 +14,7 @@ namespace sluice::postgres {
 // slot. The server's clock decides what is old.
 class Housekeeper {
 public:
-    Housekeeper(ConnectionPool& pool, std::optional<Duration> retention, Log& log);
+    Housekeeper(ConnectionSource& pool, std::optional<Duration> retention, Log& log);
 
 private:
     void work(const std::stop_token& stop);
@@ -23,7 +23,7 @@ private:
     // Nothing when it failed, which was logged.
     std::optional<Rows> run(const Statement& statement, Parameters parameters);
 
-    ConnectionPool& pool_;
+    ConnectionSource& pool_;
     const std::optional<Duration> retention_;
     Log& log_;
     std::jthread thread_;  // Last: it uses all of the above.

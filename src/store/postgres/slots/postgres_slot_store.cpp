@@ -5,9 +5,8 @@
 
 #include "app/slots/slot_errors.hpp"
 #include "base/iso8601.hpp"
-#include "store/postgres/client/host_survey.hpp"
+#include "store/postgres/client/connection_share.hpp"
 #include "store/postgres/client/notification_listener.hpp"
-#include "store/postgres/client/schema.hpp"
 #include "store/postgres/client/server_clock.hpp"
 #include "store/postgres/client/server_lives.hpp"
 #include "store/postgres/slots/batch_assigner.hpp"
@@ -27,6 +26,8 @@ using std::chrono::milliseconds;
 
 constexpr std::string_view kConfigComponent = "RateLimitConfigRepository";
 constexpr milliseconds kPatience{2000};
+// Each of the four workers may hold one while one of them reads counters on another.
+constexpr std::size_t kConnectionsLeast = 5;
 // A change that is tried keeps everybody out for up to 50 ms: in between they go on.
 constexpr Patience kChangePatience{milliseconds{5000}, milliseconds{75}};
 // Nobody has asked for so long: time to look whether all is as believed.
@@ -53,14 +54,13 @@ constexpr Statement kFlush{"flush", "select pg_notify('sluice', 'flush ' || $1::
 
 class Store final : public PostgresSlotStore {
 public:
-    Store(const PoolSettings& settings, const PostgresSlotOptions& options, LedgerWorld world,
-          PoolMetrics& pool_metrics)
+    Store(std::shared_ptr<Server> server, const PostgresSlotOptions& options, LedgerWorld world)
         : options_{options},
           world_{world},
           bodies_{options.ledger.strict ? Bodies::MustAgree : Bodies::FirstWins},
           node_{static_cast<std::int64_t>(Random{options.ledger.seed}.next() >> 1U)},
-          lives_{settings.connect.lives},
-          pool_{settings, world.log, pool_metrics},
+          server_{std::move(server)},
+          pool_{server_->pool(), {.least = kConnectionsLeast}},
           caller_{pool_, world.log, kStoreComponent},
           configs_{pool_,
                    ConfigCache{options.ledger.config_cache_ttl, world.clock, world.metrics, world.log}},
@@ -75,9 +75,8 @@ public:
           functions_{pool_, configs_, held_, world, bodies_},
           changer_{caller_, configs_, mirror_, world},
           housekeeper_{pool_, options.retention, world.log},
-          survey_{settings.connect},
           health_{world.clock, world.log},
-          listener_{settings.connect,
+          listener_{server_->address(),
                     world.log,
                     {[this](const std::string& said) { heed(said); }, [this] { forget_all(); },
                      [this](Connection& connection) { return look_around(connection); }}} {}
@@ -183,15 +182,13 @@ public:
         }
     }
 
-    bool available() override { return pool_.ready() && health_.writable(); }
+    bool available() override { return server_->pool().ready() && health_.writable(); }
 
     std::string_view concern() override {
-        return lives_->figures().stray_lately ? "stray_server" : health_.concern();
+        return server_->lives().figures().stray_lately ? "stray_server" : health_.concern();
     }
 
     HealthFigures health_figures() const override { return health_.figures(); }
-
-    PoolFigures pool_figures() const override { return pool_.figures(); }
 
     // Waits for the first connections.
     Result<void, Failure> reach() {
@@ -318,9 +315,9 @@ private:
     const PostgresSlotOptions options_;
     const LedgerWorld world_;
     const Bodies bodies_;
-    const std::int64_t node_;  // Tells what this node said from what others said.
-    const std::shared_ptr<const ServerLives> lives_;
-    ConnectionPool pool_;
+    const std::int64_t node_;               // Tells what this node said from what others said.
+    const std::shared_ptr<Server> server_;  // Other stores use it too.
+    ConnectionShare pool_;
     PatientCaller caller_;
     ConfigReader configs_;
     const WindowMirror::SourceOf source_of_;
@@ -334,7 +331,6 @@ private:
     SlotChanger changer_;
     Housekeeper housekeeper_;
     std::counting_semaphore<kLongWaitsMax> long_waits_{kLongWaitsMax};
-    HostSurvey survey_;
     StoreHealth health_;
     NotificationListener listener_;  // Last: what it hears goes to all of the above.
 };
@@ -342,19 +338,8 @@ private:
 }  // namespace
 
 Result<std::unique_ptr<PostgresSlotStore>, std::string> open_postgres_slot_store(
-    const PoolSettings& given, const PostgresSlotOptions& options, LedgerWorld world,
-    PoolMetrics& pool_metrics) {
-    const PoolSettings settings = watched(given, world.log);
-    Connection::meet_hosts(settings.connect);  // The first that takes writes may be an old primary.
-    auto connection = Connection::open(migration_settings(settings.connect));
-    if (!connection) {
-        return Unexpected{cannot_connect(connection.error())};
-    }
-    const auto ready = options.migrate ? migrate_slots(**connection) : check_slots_migrated(**connection);
-    if (!ready) {
-        return Unexpected{ready.error().message};
-    }
-    auto store = std::make_unique<Store>(settings, options, world, pool_metrics);
+    std::shared_ptr<Server> server, const PostgresSlotOptions& options, LedgerWorld world) {
+    auto store = std::make_unique<Store>(std::move(server), options, world);
     if (const auto reached = store->reach(); !reached) {
         return Unexpected{cannot_connect(reached.error())};
     }

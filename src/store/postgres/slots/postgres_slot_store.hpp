@@ -4,7 +4,7 @@
 #include <optional>
 
 #include "app/slots/slot_ledger.hpp"
-#include "store/postgres/client/connection_pool.hpp"
+#include "store/postgres/client/server.hpp"
 #include "store/postgres/slots/store_health.hpp"
 
 namespace sluice {
@@ -20,7 +20,6 @@ struct PostgresSlotOptions {
     AssignWay way = AssignWay::Batch;
     std::size_t batch_max = 256;          // Events of one transaction.
     std::int32_t windows_in_chunk = 100;  // Of pools that are made from now on.
-    bool migrate = true;
     // Slots whose window ended longer ago are removed, and their events forgotten. None: kept for ever.
     std::optional<Duration> retention{};
 };
@@ -28,14 +27,12 @@ struct PostgresSlotOptions {
 // A SlotStore on a PostgreSQL that any number of nodes share.
 class PostgresSlotStore : public SlotStore {
 public:
-    [[nodiscard]] virtual postgres::PoolFigures pool_figures() const = 0;
     [[nodiscard]] virtual postgres::HealthFigures health_figures() const = 0;
 };
 
-// Connects and sees to the schema. What is wrong is said in one sentence, and nothing was created.
+// Waits for the first connections. What is wrong is said in one sentence.
 Result<std::unique_ptr<PostgresSlotStore>, std::string> open_postgres_slot_store(
-    const postgres::PoolSettings& given, const PostgresSlotOptions& options, LedgerWorld world,
-    postgres::PoolMetrics& pool_metrics);
+    std::shared_ptr<postgres::Server> server, const PostgresSlotOptions& options, LedgerWorld world);
 
 // What a look at a schema found.
 struct PostgresExamination {

@@ -16,7 +16,7 @@ constexpr std::chrono::milliseconds kPause{5};
 
 }  // namespace
 
-Provisioner::Provisioner(ConnectionPool& pool, Log& log)
+Provisioner::Provisioner(ConnectionSource& pool, Log& log)
     : pool_{pool}, log_{log}, thread_{[this](const std::stop_token& stop) { work(stop); }} {}
 
 Result<std::vector<std::int64_t>, Failure> Provisioner::provision(const PoolName& pool,
@@ -33,7 +33,7 @@ Result<std::vector<std::int64_t>, Failure> Provisioner::provision(const PoolName
 
 Result<std::vector<std::int64_t>, Failure> Provisioner::try_once(const PoolName& pool,
                                                                  const std::vector<std::int64_t>& windows) {
-    const auto lease = pool_.take(ConnectionPool::Clock::now() + kConnectionPatience);
+    const auto lease = pool_.take(ConnectionSource::Clock::now() + kConnectionPatience);
     if (!lease) {
         return Unexpected{lease.error()};
     }
@@ -71,7 +71,7 @@ void Provisioner::filled_up_to(const PoolName& pool, WindowIndex window, Duratio
 }
 
 Result<void, Failure> Provisioner::note_full(const PoolName& pool, std::int64_t window) {
-    const auto lease = pool_.take(ConnectionPool::Clock::now() + kConnectionPatience);
+    const auto lease = pool_.take(ConnectionSource::Clock::now() + kConnectionPatience);
     if (!lease) {
         return Unexpected{lease.error()};
     }

@@ -15,7 +15,7 @@ namespace sluice::postgres {
 // Thread safety: all of it.
 class Provisioner {
 public:
-    Provisioner(ConnectionPool& pool, Log& log);
+    Provisioner(ConnectionSource& pool, Log& log);
 
     // Windows by their start in milliseconds. Gives those that another transaction, which has not ended, is
     // at.
@@ -35,7 +35,7 @@ private:
     Result<void, Failure> note_full(const PoolName& pool, std::int64_t window);
     void work(const std::stop_token& stop);
 
-    ConnectionPool& pool_;
+    ConnectionSource& pool_;
     Log& log_;
     std::mutex mutex_;
     std::condition_variable_any wanted_;

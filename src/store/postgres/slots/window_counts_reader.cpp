@@ -12,9 +12,9 @@ constexpr Statement kReadCounts{
     " and w.wndw_strt_ts >= sluice.from_ms($2) and w.wndw_strt_ts <= sluice.from_ms($3)"
     " order by w.wndw_strt_ts"};
 
-Result<void, StoreError> read_counts(ConnectionPool& pool, Parameters parameters, WindowGrid grid,
+Result<void, StoreError> read_counts(ConnectionSource& pool, Parameters parameters, WindowGrid grid,
                                      const SlotTables::CountSink& sink) {
-    const auto lease = pool.take(ConnectionPool::Clock::now() + kConnectionPatience);
+    const auto lease = pool.take(ConnectionSource::Clock::now() + kConnectionPatience);
     if (!lease) {
         return Unexpected{StoreError{lease.error().message}};
     }
@@ -39,9 +39,9 @@ constexpr Statement kReadCells{
     "read_cells",
     "select w.cells from rl_wndw_ct w where w.pool_nm = $1 and w.wndw_strt_ts = sluice.from_ms($2)"};
 
-Result<std::optional<WindowCells>, StoreError> read_stored_cells(ConnectionPool& pool,
+Result<std::optional<WindowCells>, StoreError> read_stored_cells(ConnectionSource& pool,
                                                                  const Parameters& parameters) {
-    const auto lease = pool.take(ConnectionPool::Clock::now() + kConnectionPatience);
+    const auto lease = pool.take(ConnectionSource::Clock::now() + kConnectionPatience);
     if (!lease) {
         return Unexpected{StoreError{lease.error().message}};
     }
@@ -54,7 +54,7 @@ Result<std::optional<WindowCells>, StoreError> read_stored_cells(ConnectionPool&
 
 }  // namespace
 
-WindowMirror::SourceOf counts_reader(ConnectionPool& pool) {
+WindowMirror::SourceOf counts_reader(ConnectionSource& pool) {
     return [&pool](const PoolName& name, Duration window_size) -> CountSource {
         const WindowGrid grid{window_size};
         return [&pool, name, grid](WindowRange range, const SlotTables::CountSink& sink) {
@@ -68,7 +68,7 @@ WindowMirror::SourceOf counts_reader(ConnectionPool& pool) {
     };
 }
 
-CellSourceOf cells_reader(ConnectionPool& pool) {
+CellSourceOf cells_reader(ConnectionSource& pool) {
     return [&pool](const PoolName& name, Duration window_size) -> CellSource {
         return [&pool, name, grid = WindowGrid{window_size}](WindowIndex window) {
             return read_stored_cells(pool, Parameters{}.add(name.text()).add(to_ms(grid.start_of(window))));

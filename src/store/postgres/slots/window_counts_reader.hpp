@@ -6,10 +6,10 @@
 namespace sluice::postgres {
 
 // Reads counters as they are committed, on connections of the pool.
-WindowMirror::SourceOf counts_reader(ConnectionPool& pool);
+WindowMirror::SourceOf counts_reader(ConnectionSource& pool);
 
 // The same for the cells of stratified windows.
 using CellSourceOf = std::function<CellSource(const PoolName&, Duration window_size)>;
-CellSourceOf cells_reader(ConnectionPool& pool);
+CellSourceOf cells_reader(ConnectionSource& pool);
 
 }  // namespace sluice::postgres

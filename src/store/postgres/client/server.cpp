@@ -1,0 +1,29 @@
+#include "store/postgres/client/server.hpp"
+
+#include "store/postgres/client/schema.hpp"
+#include "store/postgres/client/server_lives.hpp"
+
+namespace sluice::postgres {
+
+Result<std::shared_ptr<Server>, std::string> Server::open(PoolSettings settings, SchemaCare care, Log& log,
+                                                          PoolMetrics& metrics) {
+    if (!settings.connect.lives) {
+        settings.connect.lives = std::make_shared<ServerLives>(log);
+    }
+    Connection::meet_hosts(settings.connect);  // The first that takes writes may be an old primary.
+    const auto connection = Connection::open(migration_settings(settings.connect));
+    if (!connection) {
+        return Unexpected{cannot_connect(connection.error())};
+    }
+    const auto ready =
+        care == SchemaCare::Migrate ? migrate_slots(**connection) : check_slots_migrated(**connection);
+    if (!ready) {
+        return Unexpected{ready.error().message};
+    }
+    return std::shared_ptr<Server>{new Server{std::move(settings), log, metrics}};
+}
+
+Server::Server(PoolSettings settings, Log& log, PoolMetrics& metrics)
+    : settings_{std::move(settings)}, pool_{settings_, log, metrics}, survey_{settings_.connect} {}
+
+}  // namespace sluice::postgres

@@ -1,0 +1,41 @@
+#pragma once
+
+#include <memory>
+#include <string>
+
+#include "store/postgres/client/connection_pool.hpp"
+#include "store/postgres/client/host_survey.hpp"
+
+namespace sluice::postgres {
+
+// What to do about the schema when a server is first met.
+enum class SchemaCare {
+    Migrate,  // Make it, or bring it up to date.
+    Check,    // Change nothing; refuse one that is not as this program needs it.
+};
+
+// One PostgreSQL as this process uses it: its connections, what is known of its lives and hosts, and a schema
+// that is as it should be. All stores on the same address share one; it goes with the last of them.
+// Thread safety: all of it.
+class Server {
+public:
+    // Connects and sees to the schema, once. What is wrong is said in one sentence, and nothing was created.
+    // `log` and `metrics` must outlive it.
+    static Result<std::shared_ptr<Server>, std::string> open(PoolSettings settings, SchemaCare care, Log& log,
+                                                             PoolMetrics& metrics);
+
+    // To be taken from through a ConnectionShare.
+    [[nodiscard]] ConnectionPool& pool() { return pool_; }
+    [[nodiscard]] const ConnectionPool& pool() const { return pool_; }
+    [[nodiscard]] const ConnectSettings& address() const { return settings_.connect; }
+    [[nodiscard]] const ServerLives& lives() const { return *settings_.connect.lives; }
+
+private:
+    Server(PoolSettings settings, Log& log, PoolMetrics& metrics);
+
+    const PoolSettings settings_;
+    ConnectionPool pool_;
+    HostSurvey survey_;
+};
+
+}  // namespace sluice::postgres
