@@ -20,7 +20,7 @@ TEST(RedisAddressTest, ReadsAHostAndAPort) {
     EXPECT_THAT(address.nodes, testing::ElementsAre(Endpoint{"cache.example", 6379}));
     EXPECT_FALSE(address.tls);
     EXPECT_EQ(good("redis://[::1]:7/").nodes[0], (Endpoint{"::1", 7}));
-    EXPECT_EQ(Endpoint{"::1", 7}.text(), "[::1]:7");
+    EXPECT_EQ((Endpoint{"::1", 7}.text()), "[::1]:7");
 }
 
 TEST(RedisAddressTest, ReadsUserPasswordAndTls) {
