@@ -41,7 +41,9 @@ TEST(LogLine, StaysOneLineWhateverTheMessageHolds) {
 TEST(LogLine, KeepsTheBeginningOfALongMessage) {
     EXPECT_EQ(message_text(std::string(kLogMessageMax, 'x')).size(), kLogMessageMax);
     EXPECT_EQ(message_text(std::string(kLogMessageMax + 1, 'x')).size(), kLogMessageMax);
-    EXPECT_THAT(message_text(std::string(kLogMessageMax - 1, 'x') + "\xE2\x82\xAC"), EndsWith("x"));
+    std::string cut_in_a_character(kLogMessageMax - 1, 'x');
+    cut_in_a_character += "\xE2\x82\xAC";
+    EXPECT_THAT(message_text(cut_in_a_character), EndsWith("x"));
 }
 
 TEST(LogLine, IsAnObjectInJson) {
