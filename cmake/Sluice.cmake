@@ -107,8 +107,8 @@ function(sluice_compiled_as_test target)
     # What every test includes is compiled once for all of them.
     if(target STREQUAL test_support)
         target_precompile_headers(${target} PRIVATE
-            <gmock/gmock.h> <gtest/gtest.h> <chrono> <functional> <map> <memory> <optional> <random> <string> <thread>
-            <variant> <vector>)
+            <gmock/gmock.h> <gtest/gtest.h> <chrono> <functional> <map> <memory> <optional> <random> <string>
+            <thread> <variant> <vector>)
     else()
         target_precompile_headers(${target} REUSE_FROM test_support)
     endif()

@@ -9,8 +9,8 @@ namespace sluice {
 // Appends the text as a JSON string, with its quotes. REQUIRES: valid UTF-8.
 void append_json_string(std::string& json, std::string_view text);
 
-// The same for any bytes, and for terminals: what is not UTF-8 becomes U+FFFD, and whatever could end a line or
-// steer a terminal is escaped.
+// The same for any bytes, and for terminals: what is not UTF-8 becomes U+FFFD, and whatever could end a line
+// or steer a terminal is escaped.
 std::string json_string(std::string_view text);
 
 // Words separated by commas as a JSON array of strings.

@@ -9,7 +9,8 @@
 
 namespace sluice {
 
-// What limits run with, in the daemon and in a limiter of the library alike: the same names, defaults and bounds.
+// What limits run with, in the daemon and in a limiter of the library alike: the same names, defaults and
+// bounds.
 struct LimitSettings {
     struct Limits {
         std::size_t keys_max = 1'000'000;

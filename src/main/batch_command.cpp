@@ -7,10 +7,10 @@
 #include <boost/json/parse.hpp>
 
 #include "base/iso8601.hpp"
+#include "base/json_text.hpp"
 #include "files/text_file.hpp"
 #include "main/client_call.hpp"
 #include "main/human_output.hpp"
-#include "base/json_text.hpp"
 
 namespace sluice {
 namespace {

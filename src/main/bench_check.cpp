@@ -5,8 +5,8 @@
 
 #include <fmt/format.h>
 
-#include "main/bench_run.hpp"
 #include "base/json_text.hpp"
+#include "main/bench_run.hpp"
 
 namespace sluice {
 namespace {

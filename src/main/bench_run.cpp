@@ -7,8 +7,8 @@
 #include <pthread.h>
 #include <unistd.h>
 
-#include "main/human_output.hpp"
 #include "base/json_text.hpp"
+#include "main/human_output.hpp"
 #include "main/process_figures.hpp"
 
 namespace sluice {

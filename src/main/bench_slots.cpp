@@ -9,9 +9,9 @@
 #include <fmt/format.h>
 
 #include "base/iso8601.hpp"
+#include "base/json_text.hpp"
 #include "main/bench_run.hpp"
 #include "main/human_output.hpp"
-#include "base/json_text.hpp"
 
 namespace sluice {
 namespace {

@@ -9,9 +9,9 @@
 #include "base/result.hpp"
 #include "base/time.hpp"
 #include "core/slots/slot.hpp"
+#include "files/limit_settings.hpp"
 #include "main/environment.hpp"
 #include "main/settings_table.hpp"
-#include "files/limit_settings.hpp"
 #include "net/host_port.hpp"
 #include "net/tls_server.hpp"
 

@@ -5,9 +5,9 @@
 #include <thread>
 
 #include "base/iso8601.hpp"
+#include "base/json_text.hpp"
 #include "main/client_call.hpp"
 #include "main/human_output.hpp"
-#include "base/json_text.hpp"
 
 namespace sluice {
 namespace {

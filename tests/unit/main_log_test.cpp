@@ -1,7 +1,7 @@
 #include <gmock/gmock.h>
 
-#include "main/daemon_log.hpp"
 #include "base/json_text.hpp"
+#include "main/daemon_log.hpp"
 #include "main/log_line.hpp"
 #include "support/hand_clock.hpp"
 

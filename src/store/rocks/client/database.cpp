@@ -116,8 +116,7 @@ StoreError unknown_tables(const std::string& path, const std::vector<std::string
     }
     // Rows of several sets are stored together and belong together: to go on with some of them alone would
     // leave the others wrong.
-    return {"the folder " + path + " has tables that this Sluice does not know: " + list,
-            kNewerAdvice};
+    return {"the folder " + path + " has tables that this Sluice does not know: " + list, kNewerAdvice};
 }
 
 }  // namespace
