@@ -81,5 +81,24 @@ TEST_P(Mirrors, PassABacklogThatWasBuiltBehindTheirBack) {
     RecordProperty("milliseconds", std::to_string(took / 1ms));
 }
 
+// The first event finds room every time, so that not all of what is believed turns out to be wrong.
+TEST_P(Mirrors, PassABacklogForAGroupOfAllOrNoneWhenOnlyOneOfItIsBehind) {
+    constexpr std::int64_t kWindows = 20'000;
+    Node one = node();
+    must(one->put_config(draft("a", 1, 1s)));
+    for (std::int64_t i = 0; i < kWindows; i += 4000) {
+        const std::string id = "early" + std::to_string(i);
+        EXPECT_EQ(one.window_of(id, kNoon + i * 1s), i);
+        must(one.run(CancelSlot{event(id)}));
+    }
+    fill_windows(kWindows);
+
+    const auto granted =
+        run_all(*one, {{assign("near", "a", SlotAsk{kNoon - 100s}), assign("far", "a", SlotAsk{kNoon})}});
+
+    ASSERT_TRUE(granted) << granted.error().error.detail;
+    EXPECT_EQ(granted->back().slot.window_start, kNoon + kWindows * 1s);
+}
+
 }  // namespace
 }  // namespace sluice::test

@@ -48,8 +48,8 @@ Wait looks_every(const TokenBlockOptions& blocks) {
 
 }  // namespace
 
-LimitService::LimitService(LimitServiceOptions options, LimitServiceWorld world)
-    : options_{std::move(options)}, world_{world}, policy_{options_.policy, world.local} {
+LimitService::LimitService(const LimitServiceOptions& options, LimitServiceWorld world)
+    : options_{options}, world_{world}, policy_{options_.policy, world.local} {
     if (is_direct()) {
         return;
     }

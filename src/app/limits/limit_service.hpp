@@ -74,7 +74,7 @@ public:
     using Done = UniqueFunction<void(Result<T, LimitError>)>;
     using EachDone = UniqueFunction<void(std::vector<LimitReply>)>;
 
-    LimitService(LimitServiceOptions options, LimitServiceWorld world);
+    LimitService(const LimitServiceOptions& options, LimitServiceWorld world);
     ~LimitService() { stop(); }
     LimitService(const LimitService&) = delete;
     LimitService& operator=(const LimitService&) = delete;

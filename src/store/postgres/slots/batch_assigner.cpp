@@ -16,6 +16,7 @@ using std::chrono::steady_clock;
 
 constexpr milliseconds kPatience{2000};  // For windows that others hold, and for a server that is away.
 constexpr milliseconds kPause{5};
+constexpr int kInVainMax = 3;  // Attempts of a group of all or none, until what is believed is read anew.
 constexpr std::chrono::microseconds kWork{
     200};  // For each event of a group of all or none: it is no waiting.
 
@@ -234,6 +235,7 @@ Result<std::size_t, Failure> BatchAssigner::part_held(Group group, SteadyTime de
 void BatchAssigner::decide_all(Group group, SteadyTime deadline) {
     std::optional<Failure> failure;
     Search search{Completeness::AllOrNone, deadline, kPatience};
+    int in_vain = 0;
     do {
         for (Candidate* candidate : group) {
             candidate->outcome.reset();
@@ -249,6 +251,11 @@ void BatchAssigner::decide_all(Group group, SteadyTime deadline) {
         }
         if (!(tried && *tried == Next::LookFurtherOn)) {
             search.avoid.clear();
+            // Where some of the group find room, the others relearn a window or two each time: behind a
+            // backlog that another node has built that would take for ever.
+            if (++in_vain % kInVainMax == 0) {
+                forget_windows_of(undecided(group));
+            }
             std::this_thread::sleep_for(kPause);
         }
     } while (steady_clock::now() < deadline);
@@ -256,8 +263,16 @@ void BatchAssigner::decide_all(Group group, SteadyTime deadline) {
     refuse_rest(group, last_word(failure));
 }
 
+void BatchAssigner::forget_windows_of(std::span<Candidate* const> group) {
+    for (const Candidate* candidate : group) {
+        if (candidate->config != nullptr) {
+            parts_.mirror.forget(candidate->config->terms.pool);
+        }
+    }
+}
+
 void BatchAssigner::report(const std::optional<Failure>& failure) const {
-    // A connection that is lost was reported when it was.
+    // The loss of a connection was logged when it happened.
     if (failure && !failure->connection_lost && !failure->contended()) {
         parts_.world.log.write(LogLevel::Warn, kStoreComponent, failure->described());
     }

@@ -82,6 +82,8 @@ private:
     Result<void, Failure> refuse_exhausted(Group group, Completeness completeness);
 
     // Why patience was over, for the log.
+    // What is believed of the windows in their pools is read anew when it is next needed.
+    void forget_windows_of(std::span<Candidate* const> group);
     void report(const std::optional<Failure>& failure) const;
 
     Random fresh_random();

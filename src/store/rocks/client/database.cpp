@@ -182,7 +182,7 @@ Database::~Database() {
     if (high_water_) {
         high_water_->sync();
     }
-    for (const Table table : tables_) {
+    for (Table table : tables_) {
         db_->DestroyColumnFamilyHandle(table);
     }
 }
