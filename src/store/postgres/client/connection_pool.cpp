@@ -119,23 +119,9 @@ Result<std::unique_ptr<Connection>, Failure> ConnectionPool::wait_for_idle(Share
             --share.waiting;
         }
         if (can_take()) {
-            auto connection = pick_for(share);
-            ++in_use_;
-            ++share.in_use;
-            lock.unlock();
-            if (connection->alive()) {
-                if (connection->set_lock_timeout(share.lock_timeout)) {
-                    return connection;
-                }
-                give_back(share, std::move(connection));
-                lock.lock();
-                continue;
+            if (auto connection = take_idle(share, lock)) {
+                return connection;
             }
-            connection.reset();
-            lock.lock();
-            --in_use_;
-            --share.in_use;
-            wake_all();
             continue;
         }
         if (!in_time) {
@@ -146,6 +132,29 @@ Result<std::unique_ptr<Connection>, Failure> ConnectionPool::wait_for_idle(Share
         }
         return Unexpected{*unreachable_};
     }
+}
+
+std::unique_ptr<Connection> ConnectionPool::take_idle(ShareStanding& share,
+                                                      std::unique_lock<std::mutex>& lock) {
+    auto connection = pick_for(share);
+    ++in_use_;
+    ++share.in_use;
+    lock.unlock();
+    const bool alive = connection->alive();
+    if (alive && connection->set_lock_timeout(share.lock_timeout)) {
+        return connection;
+    }
+    if (alive) {
+        give_back(share, std::move(connection));
+        lock.lock();
+        return nullptr;
+    }
+    connection.reset();
+    lock.lock();
+    --in_use_;
+    --share.in_use;
+    wake_all();
+    return nullptr;
 }
 
 bool ConnectionPool::may_use(const ShareStanding& share) const {

@@ -146,6 +146,9 @@ private:
                                                                Clock::time_point deadline);
     // Whether one more may be in use by it. With mutex_ held.
     [[nodiscard]] bool may_use(const ShareStanding& share) const;
+    // Takes one that is idle and makes it fit the share. Null: it was of no use, and `lock` is held again.
+    // REQUIRES: `lock` holds mutex_, one is idle, and the share may use it.
+    std::unique_ptr<Connection> take_idle(ShareStanding& share, std::unique_lock<std::mutex>& lock);
     // With mutex_ held. REQUIRES: one is idle.
     std::unique_ptr<Connection> pick_for(const ShareStanding& share);
     // One of each share that waits, or all. With mutex_ held.
