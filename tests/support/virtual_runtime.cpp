@@ -35,12 +35,10 @@ class VirtualRuntime::Fiber {
 public:
     Fiber() = default;  // That of the test itself.
     explicit Fiber(std::function<void()> work)
-        : work_{std::move(work)}, stack_{std::make_unique_for_overwrite<std::byte[]>(kStackBytes)} {
+        : work_{std::move(work)}, stack_(kStackBytes), bottom_{stack_.data()}, size_{kStackBytes} {
         ::getcontext(&context_);
-        context_.uc_stack.ss_sp = stack_.get();
-        context_.uc_stack.ss_size = kStackBytes;
-        bottom_ = stack_.get();
-        size_ = kStackBytes;
+        context_.uc_stack.ss_sp = stack_.data();
+        context_.uc_stack.ss_size = size_;
         const auto self = reinterpret_cast<std::uintptr_t>(this);  // NOLINT: makecontext passes numbers.
         ::makecontext(&context_, reinterpret_cast<void (*)()>(&Fiber::begin), 2,  // NOLINT: its interface.
                       static_cast<unsigned>(self >> 32U), static_cast<unsigned>(self));
@@ -83,12 +81,12 @@ private:
     }
 
     std::function<void()> work_;
-    std::unique_ptr<std::byte[]> stack_;
+    std::vector<std::byte> stack_;
     ucontext_t context_{};
     Fiber* came_from_ = nullptr;
-    const void* bottom_ = nullptr;
+    [[maybe_unused]] const void* bottom_ = nullptr;
     std::size_t size_ = 0;
-    void* fake_ = nullptr;
+    [[maybe_unused]] void* fake_ = nullptr;  // The sanitizer's.
 };
 
 class VirtualRuntime::VirtualTimer final : public Timer {
@@ -144,10 +142,8 @@ private:
     const std::size_t count_;
 };
 
-VirtualRuntime::VirtualRuntime(std::uint64_t seed, HandMomentClock& clock) : random_{seed}, clock_{clock} {
-    fibers_.push_back(std::make_unique<Fiber>());
-    current_ = fibers_.front().get();
-}
+VirtualRuntime::VirtualRuntime(std::uint64_t seed, HandMomentClock& clock)
+    : random_{seed}, clock_{clock}, current_{fibers_.emplace_back(std::make_unique<Fiber>()).get()} {}
 
 VirtualRuntime::~VirtualRuntime() {
     if (!timers_.empty() || !crews_.empty()) {

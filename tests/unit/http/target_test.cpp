@@ -8,8 +8,8 @@ namespace sluice::http {
 namespace {
 
 RouteMatch find_route(std::string_view method, std::string_view target) {
-    static const Router router{all_routes()};
-    return router.find(method, target);
+    static const Router kRouter{all_routes()};
+    return kRouter.find(method, target);
 }
 
 TEST(Target, SplitsBeforeItDecodes) {

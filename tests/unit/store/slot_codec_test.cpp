@@ -119,7 +119,7 @@ TEST(SlotCodec, ReadsBackTheCellsOfAWindow) {
 }
 
 TEST(SlotCodec, RefusesCellsThatNobodyCanOwn) {
-    const auto row = [](std::vector<Cell> owners) {
+    const auto row = [](const std::vector<Cell>& owners) {
         ByteWriter writer;
         writer.number(Places{1}).number(static_cast<std::uint16_t>(owners.size()));
         for (const Cell owner : owners) {
