@@ -35,7 +35,7 @@ protected:
     void commit(const SlotChanges& changes) { ASSERT_TRUE(tables_->commit(changes)); }
     void count(PoolId pool, WindowIndex window, Places places) {
         SlotChanges changes;
-        changes.counts.push_back({pool, window, places});
+        changes.counts.push_back({pool, window, {places}});
         commit(changes);
     }
     std::vector<std::pair<WindowIndex, Places>> counts(PoolId pool, WindowRange range) {
@@ -208,7 +208,7 @@ TEST_P(SlotTablesContract, ScanEverySlotOnce) {
 TEST_P(SlotTablesContract, HoldWhatWasCommittedWhenReopened) {
     SlotChanges changes;
     changes.slots = {slot("a")};
-    changes.counts = {{kPool, 7, 1}};
+    changes.counts = {{kPool, 7, {1}}};
     commit(changes);
 
     ASSERT_TRUE(tables_->reopen());

@@ -77,7 +77,7 @@ protected:
     }
     void flip(const fs::path& file, std::size_t byte, unsigned bit = 3) const {
         std::string bytes = bytes_of(file);
-        bytes.at(byte) = static_cast<char>(bytes.at(byte) ^ (1U << bit));
+        bytes.at(byte) = static_cast<char>(static_cast<unsigned char>(bytes.at(byte)) ^ (1U << bit));
         write_bytes(file, bytes);
     }
     [[nodiscard]] Result<std::unique_ptr<SlotTables>, StoreError> open(

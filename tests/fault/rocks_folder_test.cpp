@@ -98,7 +98,7 @@ TEST_F(RocksFolder, WritesRowsAsItsFormatAllows) {
     write("default", "format", ByteWriter{}.number(std::uint32_t{3}).bytes());
     const auto store = [this](std::string_view id, std::optional<Instant> horizon = std::nullopt) {
         SlotChanges changes;
-        changes.slots.emplace_back(event(id), ConfigId{1}, kNoon, kNoon, kNoon);
+        changes.slots.push_back({event(id), ConfigId{1}, kNoon, kNoon, kNoon});
         changes.horizon = horizon;
         return open().value()->commit(changes).has_value();
     };
@@ -239,8 +239,7 @@ TEST_F(RocksFolder, DropsForgottenRowsWhenFilesAreSorted) {
         SlotChanges changes;
         for (int i = 0; i < 1'000; ++i) {
             const Instant time = kNoon + i * 1min;
-            changes.slots.emplace_back(event("e" + std::to_string(10'000 + i)), ConfigId{1}, time, time,
-                                       time);
+            changes.slots.push_back({event("e" + std::to_string(10'000 + i)), ConfigId{1}, time, time, time});
             changes.past.push_back(changes.slots.back());
         }
         ASSERT_TRUE(tables->commit(changes));
@@ -325,7 +324,7 @@ protected:
     void commit_round(SlotTables& tables, int round) const {
         SlotChanges changes;
         for (int i = 0; i < kInRound; ++i) {
-            changes.slots.emplace_back(event(id_of(round, i)), ConfigId{1}, kNoon, kNoon, kNoon);
+            changes.slots.push_back({event(id_of(round, i)), ConfigId{1}, kNoon, kNoon, kNoon});
         }
         ASSERT_TRUE(tables.commit(changes));
     }

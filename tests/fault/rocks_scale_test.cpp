@@ -59,7 +59,7 @@ protected:
         for (std::size_t stored = 0; stored < kSlots; stored += 10'000) {
             SlotChanges changes;
             for (int i = 0; i < 10'000; ++i) {
-                changes.slots.emplace_back(event(random_id(random_)), ConfigId{1}, kNoon, kNoon, kNoon + 5ms);
+                changes.slots.push_back({event(random_id(random_)), ConfigId{1}, kNoon, kNoon, kNoon + 5ms});
             }
             std::ranges::sort(changes.slots, {}, [](const Slot& slot) { return slot.event_id.text(); });
             ASSERT_TRUE(tables->commit(changes));

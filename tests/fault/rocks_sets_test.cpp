@@ -79,7 +79,7 @@ public:
 
 SlotChanges one_slot(std::string_view id) {
     SlotChanges changes;
-    changes.slots.emplace_back(event(id), ConfigId{1}, kNoon, kNoon, kNoon + 5ms);
+    changes.slots.push_back({event(id), ConfigId{1}, kNoon, kNoon, kNoon + 5ms});
     changes.counts.push_back({PoolId{1}, 7, {1}});
     return changes;
 }
