@@ -36,8 +36,8 @@ std::string output_of(const std::string& command) {
 // Debug information says where that is; a test program is compiled with as much of it as this needs.
 Place who_asked() {
     std::array<void*, 16> stack{};
-    const int depth = backtrace(stack.data(), stack.size());
-    for (int i = 1; i < depth; ++i) {
+    const auto depth = static_cast<std::size_t>(backtrace(stack.data(), static_cast<int>(stack.size())));
+    for (std::size_t i = 1; i < depth; ++i) {
         Dl_info module{};
         if (dladdr(stack.at(i), &module) == 0) {
             continue;
