@@ -25,13 +25,13 @@ void must(bool done, const std::string& what) {
 // Mounts of this process are nobody else's from here on, and go with it. Where / is no mount point, in a
 // changed root, others may see them until they are unmounted.
 void stand_apart() {
-    static const bool apart = [] {
+    static const bool kApart = [] {
         must(::unshare(CLONE_NEWNS) == 0, "leave the mounts of others");
         must(::mount("none", "/", nullptr, MS_REC | MS_PRIVATE, nullptr) == 0 || errno == EINVAL,
              "keep mounts to ourselves");
         return true;
     }();
-    static_cast<void>(apart);
+    static_cast<void>(kApart);
 }
 
 }  // namespace
