@@ -1,6 +1,7 @@
 // Fails the Nth write or sync of files below a folder, and all that follow, in the process that it is loaded
 // into with LD_PRELOAD. FAIL_BELOW names the folder, FAIL_FROM the first call that fails, FAIL_ERROR the
 // error number. With FAIL_ONCE only that one call fails.
+#include <array>
 #include <atomic>
 #include <cerrno>
 #include <cstdio>
@@ -21,21 +22,21 @@ long number_of(const char* variable) {
 
 // True when this call is to fail.
 bool fails(int file) {
-    static const char* const folder = std::getenv("FAIL_BELOW");
-    static const long first = number_of("FAIL_FROM");
-    static const bool once = number_of("FAIL_ONCE") != 0;
+    static const char* const kFolder = std::getenv("FAIL_BELOW");
+    static const long kFirst = number_of("FAIL_FROM");
+    static const bool kOnce = number_of("FAIL_ONCE") != 0;
     static std::atomic<long> calls = 0;
-    if (folder == nullptr) {
+    if (kFolder == nullptr) {
         return false;
     }
-    char path[4096];
+    std::array<char, 4096> path{};
     const ssize_t length =
-        ::readlink(("/proc/self/fd/" + std::to_string(file)).c_str(), path, sizeof path - 1);
-    if (length < 0 || std::strncmp(path, folder, std::strlen(folder)) != 0) {
+        ::readlink(("/proc/self/fd/" + std::to_string(file)).c_str(), path.data(), path.size() - 1);
+    if (length < 0 || std::strncmp(path.data(), kFolder, std::strlen(kFolder)) != 0) {
         return false;
     }
     const long call = ++calls;
-    if (call < first || (once && call > first)) {
+    if (call < kFirst || (kOnce && call > kFirst)) {
         return false;
     }
     errno = static_cast<int>(number_of("FAIL_ERROR"));
@@ -49,30 +50,31 @@ Call* real(const char* name) {
 
 }  // namespace
 
+// Parameters have the names that the C library gives them.
 extern "C" {
 
-ssize_t write(int file, const void* bytes, size_t count) {
-    static auto* const call = real<ssize_t(int, const void*, size_t)>("write");
-    return fails(file) ? -1 : call(file, bytes, count);
+ssize_t write(int fd, const void* buf, size_t n) {
+    static auto* const kCall = real<ssize_t(int, const void*, size_t)>("write");
+    return fails(fd) ? -1 : kCall(fd, buf, n);
 }
 
-ssize_t pwrite64(int file, const void* bytes, size_t count, off64_t offset) {
-    static auto* const call = real<ssize_t(int, const void*, size_t, off64_t)>("pwrite64");
-    return fails(file) ? -1 : call(file, bytes, count, offset);
+ssize_t pwrite64(int fd, const void* buf, size_t n, off64_t offset) {
+    static auto* const kCall = real<ssize_t(int, const void*, size_t, off64_t)>("pwrite64");
+    return fails(fd) ? -1 : kCall(fd, buf, n, offset);
 }
 
-ssize_t pwrite(int file, const void* bytes, size_t count, off_t offset) {
-    static auto* const call = real<ssize_t(int, const void*, size_t, off_t)>("pwrite");
-    return fails(file) ? -1 : call(file, bytes, count, offset);
+ssize_t pwrite(int fd, const void* buf, size_t n, off_t offset) {
+    static auto* const kCall = real<ssize_t(int, const void*, size_t, off_t)>("pwrite");
+    return fails(fd) ? -1 : kCall(fd, buf, n, offset);
 }
 
-int fdatasync(int file) {
-    static auto* const call = real<int(int)>("fdatasync");
-    return fails(file) ? -1 : call(file);
+int fdatasync(int fildes) {
+    static auto* const kCall = real<int(int)>("fdatasync");
+    return fails(fildes) ? -1 : kCall(fildes);
 }
 
-int fsync(int file) {
-    static auto* const call = real<int(int)>("fsync");
-    return fails(file) ? -1 : call(file);
+int fsync(int fd) {
+    static auto* const kCall = real<int(int)>("fsync");
+    return fails(fd) ? -1 : kCall(fd);
 }
 }
