@@ -110,7 +110,7 @@ std::optional<HttpAnswer> HttpActor::insist(const std::string& text, const std::
     const auto deadline = steady_clock::now() + kPatience;
     std::string last = "no answer";
     for (std::size_t node = random_(); steady_clock::now() < deadline; ++node) {
-        const auto answer = lines_.attempt(node % SlotNodes::kCount, text);
+        auto answer = lines_.attempt(node % SlotNodes::kCount, text);
         const bool again = !answer || kTryAgain.contains(answer->code());
         if (!again && wanted.contains(answer->status)) {
             return answer;
