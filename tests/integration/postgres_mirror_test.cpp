@@ -61,6 +61,22 @@ TEST_P(Mirrors, AreForgottenOnEveryNodeByAFlush) {
     EXPECT_EQ(one.window_of("w"), 0);
 }
 
+// A million windows take about two seconds to read, which is as long as a group waits for what others hold.
+// Here a table that cannot be read for so long stands for them. Then the first window has no counter yet, so
+// that there has to be a second attempt.
+TEST_P(Mirrors, AreReadForTheFirstTimeHoweverLongThatTakes) {
+    Node one = node();
+    must(one->put_config(draft("a", 1, 1s)));
+    const auto application = connect();
+    ask(*application, "begin; lock table rl_wndw_ct in access exclusive mode");
+
+    auto assigned = std::async(std::launch::async, [&] { return one.window_of("x"); });
+    ASSERT_TRUE(somebody_waits());
+    ask(*application, "select pg_sleep(2.2); commit");
+
+    EXPECT_EQ(assigned.get(), 0);
+}
+
 // SLUICE_BACKLOG_WINDOWS=1000000 makes it longer than a test should last.
 TEST_P(Mirrors, PassABacklogThatWasBuiltBehindTheirBack) {
     const char* text = std::getenv("SLUICE_BACKLOG_WINDOWS");

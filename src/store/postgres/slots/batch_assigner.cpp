@@ -13,6 +13,7 @@ namespace {
 
 using std::chrono::milliseconds;
 using std::chrono::steady_clock;
+using SteadyTime = steady_clock::time_point;
 
 constexpr milliseconds kPatience{2000};  // For windows that others hold, and for a server that is away.
 constexpr milliseconds kPause{5};
@@ -106,6 +107,26 @@ std::vector<Candidate*> pointers_to(std::vector<Candidate>& candidates) {
 
 }  // namespace
 
+// How long a group waits for what others hold.
+class BatchAssigner::Patience {
+public:
+    explicit Patience(steady_clock::duration length) : end_{steady_clock::now() + length} {}
+
+    [[nodiscard]] SteadyTime end() const { return end_; }
+    [[nodiscard]] bool is_over() const { return steady_clock::now() >= end_; }
+
+    // The first plan of a node may have to read a million windows: that is work, and no waiting. Later ones
+    // count, or there would be no end where much is read again and again.
+    void planned(steady_clock::duration took) {
+        end_ += has_planned_ ? steady_clock::duration{0} : took;
+        has_planned_ = true;
+    }
+
+private:
+    SteadyTime end_;
+    bool has_planned_ = false;
+};
+
 std::vector<SlotOutcome> BatchAssigner::assign_each(std::span<const AssignSlot* const> events) {
     std::vector<SlotOutcome> outcomes;
     outcomes.reserve(events.size());
@@ -132,7 +153,8 @@ void BatchAssigner::assign_some(std::span<const AssignSlot* const> events,
         candidate_of.push_back(known->second);
     }
     std::vector<Candidate*> group = pointers_to(candidates);
-    decide(group, steady_clock::now() + kPatience);
+    Patience patience{kPatience};
+    decide(group, patience);
     for (std::size_t i = 0; i < candidate_of.size(); ++i) {
         const Candidate& candidate = candidates[candidate_of[i]];
         const bool repeats = *candidate.outcome && candidate.command != events[i];
@@ -153,7 +175,8 @@ AllOutcome BatchAssigner::assign_all(std::span<const AssignSlot> events) {
         }
     }
     std::vector<Candidate*> group = pointers_to(candidates);
-    decide_all(group, steady_clock::now() + kPatience + kWork * group.size());
+    Patience patience{kPatience + kWork * group.size()};
+    decide_all(group, patience);
     if (const Candidate* refused = first_refused(group); refused != nullptr) {
         return Unexpected{AllRefused{refused->command->event_id, refused->outcome->error()}};
     }
@@ -167,47 +190,47 @@ AllOutcome BatchAssigner::assign_all(std::span<const AssignSlot> events) {
     return granted;
 }
 
-void BatchAssigner::decide(Group group, SteadyTime deadline) {
+void BatchAssigner::decide(Group group, Patience& patience) {
     const auto held = std::stable_partition(group.begin(), group.end(), [this](const Candidate* one) {
         return !parts_.held.contains(one->command->event_id);
     });
-    auto failure = decide_together({group.begin(), held}, deadline);
-    if (held != group.end() && steady_clock::now() < deadline) {
+    auto failure = decide_together({group.begin(), held}, patience);
+    if (held != group.end() && !patience.is_over()) {
         // Those were waited for before: one look is enough.
-        failure = decide_free({held, group.end()}, deadline);
+        failure = decide_free({held, group.end()}, patience);
         refuse_rest({held, group.end()}, last_word(failure));
     }
     // What is left is held since lately, and may be let go soon.
     for (auto rest = undecided(group); !rest.empty(); rest = undecided(group)) {
-        if (steady_clock::now() >= deadline) {
+        if (patience.is_over()) {
             report(failure);
             refuse_rest(group, last_word(failure));
             return;
         }
-        failure = decide_free(rest, deadline);
+        failure = decide_free(rest, patience);
         std::this_thread::sleep_for(kPause);
     }
 }
 
-std::optional<Failure> BatchAssigner::decide_free(Group group, SteadyTime deadline) {
-    const auto free = part_held(group, deadline);
+std::optional<Failure> BatchAssigner::decide_free(Group group, Patience& patience) {
+    const auto free = part_held(group, patience);
     if (!free) {
         return free.error();
     }
     for (const Candidate* one : group.subspan(*free)) {
         parts_.held.note(one->command->event_id);
     }
-    return decide_together(group.first(*free), deadline);
+    return decide_together(group.first(*free), patience);
 }
 
-std::optional<Failure> BatchAssigner::decide_together(Group group, SteadyTime deadline) {
+std::optional<Failure> BatchAssigner::decide_together(Group group, Patience& patience) {
     std::optional<Failure> failure;
-    Search search{Completeness::AsManyAsFit, deadline, kHeldWait};
-    for (auto rest = undecided(group); !rest.empty() && steady_clock::now() < deadline;) {
+    Search search{Completeness::AsManyAsFit, patience, kHeldWait};
+    for (auto rest = undecided(group); !rest.empty() && !patience.is_over();) {
         const auto tried = attempt(rest, search);
         failure = tried ? std::nullopt : std::optional{tried.error()};
         if (tried && *tried == Next::FindHeld) {
-            const auto free = part_held(rest, deadline);
+            const auto free = part_held(rest, patience);
             if (!free) {
                 return free.error();
             }
@@ -224,17 +247,17 @@ std::optional<Failure> BatchAssigner::decide_together(Group group, SteadyTime de
     return failure;
 }
 
-Result<std::size_t, Failure> BatchAssigner::part_held(Group group, SteadyTime deadline) {
-    const auto lease = parts_.pool.take(deadline);
+Result<std::size_t, Failure> BatchAssigner::part_held(Group group, const Patience& patience) {
+    const auto lease = parts_.pool.take(patience.end());
     if (!lease) {
         return Unexpected{lease.error()};
     }
     return postgres::part_held(**lease, group);
 }
 
-void BatchAssigner::decide_all(Group group, SteadyTime deadline) {
+void BatchAssigner::decide_all(Group group, Patience& patience) {
     std::optional<Failure> failure;
-    Search search{Completeness::AllOrNone, deadline, kPatience};
+    Search search{Completeness::AllOrNone, patience, kPatience};
     int in_vain = 0;
     do {
         for (Candidate* candidate : group) {
@@ -258,7 +281,7 @@ void BatchAssigner::decide_all(Group group, SteadyTime deadline) {
             }
             std::this_thread::sleep_for(kPause);
         }
-    } while (steady_clock::now() < deadline);
+    } while (!patience.is_over());
     report(failure);
     refuse_rest(group, last_word(failure));
 }
@@ -288,7 +311,7 @@ Result<BatchAssigner::Next, Failure> BatchAssigner::attempt(Group group, Search&
         BatchAttempt one{{parts_.mirror, random, parts_.world.clock.now(), bodies_, search.completeness,
                           search.avoid, search.event_wait},
                          group};
-        const auto lease = parts_.pool.take(search.deadline);
+        const auto lease = parts_.pool.take(search.patience.end());
         if (!lease) {
             return Unexpected{lease.error()};
         }
@@ -300,6 +323,7 @@ Result<BatchAssigner::Next, Failure> BatchAssigner::attempt(Group group, Search&
             return Unexpected{std::move(run).error()};
         }
         report = std::move(*run);
+        search.patience.planned(report->planning);
     }  // The windows are free again before anything else is done.
     if (const auto followed = follow_up(group, *report); !followed) {
         return Unexpected{followed.error()};

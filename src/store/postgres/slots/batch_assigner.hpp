@@ -40,27 +40,27 @@ public:
     AllOutcome assign_all(std::span<const AssignSlot> events);
 
 private:
-    using SteadyTime = std::chrono::steady_clock::time_point;
     using Group = std::span<Candidate*>;
+    class Patience;
 
     // Adds the outcomes of one or more events from the front.
     void assign_some(std::span<const AssignSlot* const> events, std::vector<SlotOutcome>& outcomes);
     // Decides all of the group, each event for itself.
-    void decide(Group group, SteadyTime deadline);
+    void decide(Group group, Patience& patience);
     // The same in as few attempts as will do, except for events that are found to be held. Why some of the
     // others are left, if they are.
-    std::optional<Failure> decide_together(Group group, SteadyTime deadline);
+    std::optional<Failure> decide_together(Group group, Patience& patience);
     // The same for those whose events are not held now. Remembers who is at the end of the group then: its
     // event is.
-    std::optional<Failure> decide_free(Group group, SteadyTime deadline);
+    std::optional<Failure> decide_free(Group group, Patience& patience);
     // As held_search.hpp says.
-    Result<std::size_t, Failure> part_held(Group group, SteadyTime deadline);
+    Result<std::size_t, Failure> part_held(Group group, const Patience& patience);
     // Decides the group as one.
-    void decide_all(Group group, SteadyTime deadline);
+    void decide_all(Group group, Patience& patience);
     // What a group looks for, and where it need not look again for the moment.
     struct Search {
         Completeness completeness;
-        SteadyTime deadline;
+        Patience& patience;
         std::chrono::milliseconds event_wait;
         BusyWindows avoid{};
     };
@@ -81,9 +81,9 @@ private:
     // With AllOrNone each takes its place from those behind it.
     Result<void, Failure> refuse_exhausted(Group group, Completeness completeness);
 
-    // Why patience was over, for the log.
     // What is believed of the windows in their pools is read anew when it is next needed.
     void forget_windows_of(std::span<Candidate* const> group);
+    // Why patience was over, for the log.
     void report(const std::optional<Failure>& failure) const;
 
     Random fresh_random();

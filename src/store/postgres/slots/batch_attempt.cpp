@@ -45,9 +45,11 @@ Failure damaged(const char* what) { return {kDamagedRow, std::string{"a row of "
 
 Result<AttemptReport, Failure> BatchAttempt::run(Connection& connection) {
     AttemptReport report;
+    const auto begun = std::chrono::steady_clock::now();
     if (const auto claimed = claim_windows(); !claimed) {
         return Unexpected{claimed.error()};
     }
+    report.planning = std::chrono::steady_clock::now() - begun;
     queue_reading(connection);
     const auto rows = connection.flush();
     if (!rows) {

@@ -45,6 +45,7 @@ struct AttemptReport {
     bool needs_missing = false;
     std::optional<Instant> held_by_others;  // One of the windows that were skipped.
     BusyWindows busy;                       // What was skipped and left the group short of windows.
+    std::chrono::nanoseconds planning{0};   // How long it took to find windows, reading them included.
 };
 
 // What a group wants of one pool, and what one transaction gets of it: windows that are believed to have room
