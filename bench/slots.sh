@@ -136,16 +136,8 @@ run_pgbench() {
         "$(sed -nE 's/^number of transactions actually processed: ([0-9]+).*/\1/p' <<<"$output")"
 }
 
-seed_round() {
-    local clients
-    for clients in "${seed_clients[@]}"; do
-        sql seed_empty -c 'truncate rl_wndw_ct, rl_event_slot_dtl, rl_wndw_frontier_trk'
-        measure "seed.empty.$clients" run_seed seed_empty "$clients"
-    done
-    for clients in "${seed_clients[@]}"; do
-        measure "seed.behind.$clients" run_seed seed_behind "$clients"
-    done
-}
+# empty_tables DATABASE: of Sluice or of the peer.
+empty_tables() { sql "$1" -c 'truncate rl_wndw_ct, rl_event_slot_dtl, rl_wndw_frontier_trk'; }
 
 # run_batches DATABASE OPTION...: by the engine, without HTTP.
 run_batches() {
@@ -174,9 +166,10 @@ run_batches_behind_snapshot() {
 run_function() { run_pgbench "$1" "$2" "$root/bench/sluice/call.sql"; }
 
 postgres_round() {
-    local clients day=$(($1 * 10)) # On other days than before, because what is filled once is not empty.
-    sql sluice_empty -c 'truncate rl_wndw_ct, rl_event_slot_dtl, rl_wndw_frontier_trk'
+    local day=$(($1 * 10)) # On other days than before, because what is filled once is not empty.
+    empty_tables sluice_empty
     measure pg.batch.empty run_batches sluice_empty
+    empty_tables sluice_empty
     measure pg.batch.two-nodes run_batches sluice_empty nodes=2
     measure pg.batch.beside run_batches sluice_behind day="$day"
     measure pg.batch.behind run_batches sluice_behind depth=10000
@@ -185,13 +178,30 @@ postgres_round() {
     measure pg.batch.weight-beside run_batches sluice_behind config=weighted weight=3 day=$((day + 2))
     measure pg.batch.weight run_batches sluice_behind config=weighted weight=3 depth=10000
     measure pg.batch.snapshot run_batches_behind_snapshot
-    for clients in "${seed_clients[@]}"; do
-        sql sluice_empty -c 'truncate rl_wndw_ct, rl_event_slot_dtl, rl_wndw_frontier_trk'
-        measure "pg.function.empty.$clients" run_function sluice_empty "$clients"
+}
+
+# One call per event, by Sluice's function and by the peer: side by side, each first every other time, since
+# the disk is not equally fast all the time.
+calls_round() {
+    local place clients caller callers=()
+    if wants postgres; then callers+=(function); fi
+    if wants_seed; then callers+=(seed); fi
+    if (($1 % 2 == 0 && ${#callers[@]} == 2)); then callers=(seed function); fi
+    for place in empty behind; do
+        for clients in "${seed_clients[@]}"; do
+            for caller in "${callers[@]}"; do "measure_$caller" "$place" "$clients"; done
+        done
     done
-    for clients in "${seed_clients[@]}"; do
-        measure "pg.function.behind.$clients" run_function sluice_behind "$clients"
-    done
+}
+
+measure_function() {
+    if [[ $1 == empty ]]; then empty_tables sluice_empty; fi
+    measure "pg.function.$1.$2" run_function "sluice_$1" "$2"
+}
+
+measure_seed() {
+    if [[ $1 == empty ]]; then empty_tables seed_empty; fi
+    measure "seed.$1.$2" run_seed "seed_$1" "$2"
 }
 
 # How much the number of stored windows matters.
@@ -347,7 +357,7 @@ slots_prepare() {
 slots_round() {
     if wants engine; then engine_round; fi
     if wants postgres; then postgres_round "$1"; fi
-    if wants_seed; then seed_round; fi
+    calls_round "$1"
     if wants http; then http_round "$1"; fi
     if wants stream; then stream_round "$1"; fi
 }
