@@ -8,7 +8,11 @@
 #include "app/slots/slot_ledger.hpp"
 #include "app/slots/slot_service.hpp"
 #include "door/http/http_server.hpp"
+#include "door/http/limit_desk.hpp"
 #include "door/http/openapi.hpp"
+#include "door/http/readiness.hpp"
+#include "door/http/routes.hpp"
+#include "door/http/slot_desk.hpp"
 #include "store/memory/memory_limit_store.hpp"
 #include "store/memory/memory_slot_tables.hpp"
 #include "support/counting_limit_metrics.hpp"
@@ -39,10 +43,15 @@ protected:
         limits_ = std::make_unique<LimitService>(
             limits, LimitServiceWorld{limit_store_, *local_limits_, plans_, limit_metrics_, limit_servers_,
                                       *runtime_});
-        server_ = http::start_server(options, {*service_, *limits_, config("default"), gate_,
-                                               [] { return std::string{"metrics\n"}; }, clock_, log_,
-                                               [] { return std::string{"{}"}; }, http::openapi_json()})
-                      .value();
+        slot_desk_ = std::make_unique<http::SlotDesk>(*service_, config("default"), clock_, log_);
+        limit_desk_ = std::make_unique<http::LimitDesk>(*limits_, clock_, log_);
+        server_desk_.parts = {http::asked_part(*service_), http::asked_part(*limits_)};
+        server_desk_.metrics_text = [] { return std::string{"metrics\n"}; };
+        server_desk_.openapi_json = http::openapi_json();
+        const std::array tables{http::RouteTable{http::slot_routes(), slot_desk_.get()},
+                                http::RouteTable{http::limit_routes(), limit_desk_.get()},
+                                http::RouteTable{http::server_routes(), &server_desk_}};
+        server_ = http::start_server(options, {gate_, log_, tables}).value();
         EXPECT_EQ(post("/admin/rate-limit/config",
                        R"({"configName":"default","maxPerWindow":10,"windowSize":"PT4S"})")
                       .status,
@@ -88,6 +97,9 @@ protected:
     CountingLimitMetrics limit_metrics_;
     LimitServers limit_servers_{log_, limit_metrics_};
     std::unique_ptr<LimitService> limits_;
+    std::unique_ptr<http::SlotDesk> slot_desk_;
+    std::unique_ptr<http::LimitDesk> limit_desk_;
+    http::ServerDesk server_desk_;
     std::unique_ptr<http::Server> server_;
 };
 

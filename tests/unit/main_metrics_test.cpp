@@ -1,6 +1,9 @@
 #include <gmock/gmock.h>
 
-#include "main/prometheus_metrics.hpp"
+#include "main/limit_figures.hpp"
+#include "main/metric_families.hpp"
+#include "main/metrics_text.hpp"
+#include "main/slot_figures.hpp"
 #include "main/version.hpp"
 
 namespace sluice {
@@ -14,10 +17,12 @@ bool has_line(const std::string& text, std::string_view line) {
     return text.find(std::string{'\n'}.append(line).append("\n")) != std::string::npos;
 }
 
-TEST(PrometheusMetrics, ShowEverySeriesFromTheStart) {
-    const PrometheusMetrics metrics;
+std::string text_of(const SlotFigures& slots, const ServerFigures& server = {}) {
+    return metrics_text([&](MetricFamilies& families) { slots.collect(families); }, server);
+}
 
-    const std::string text = metrics.text({});
+TEST(PrometheusMetrics, ShowEverySeriesFromTheStart) {
+    const std::string text = text_of(SlotFigures{});
 
     for (const char* series : {
              "rate_limiter_slot_assignment_duration_seconds_count 0",
@@ -41,7 +46,7 @@ TEST(PrometheusMetrics, ShowEverySeriesFromTheStart) {
 }
 
 TEST(PrometheusMetrics, HaveATypeAndAHelpForEachFamily) {
-    const std::string text = PrometheusMetrics{}.text({});
+    const std::string text = text_of(SlotFigures{});
 
     for (const char* type : {
              "rate_limiter_slot_assignment_duration_seconds histogram",
@@ -58,7 +63,7 @@ TEST(PrometheusMetrics, HaveATypeAndAHelpForEachFamily) {
 }
 
 TEST(PrometheusMetrics, CountWhatHappened) {
-    PrometheusMetrics metrics;
+    SlotFigures metrics;
     metrics.assigned(1ms, 0);
     metrics.assigned(1ms + 1ns, 3);
     metrics.assigned(1h, 1'000'000);
@@ -70,7 +75,7 @@ TEST(PrometheusMetrics, CountWhatHappened) {
     metrics.config_cache_hit();
     metrics.config_cache_miss();
 
-    const std::string text = metrics.text({.log_lines_dropped = 7, .http_connections = 9});
+    const std::string text = text_of(metrics, {.log_lines_dropped = 7, .http_connections = 9});
 
     for (const char* series : {
              "rate_limiter_slot_assignment_duration_seconds_bucket{le=\"0.0001\"} 1",
@@ -98,7 +103,7 @@ TEST(PrometheusMetrics, CountWhatHappened) {
 }
 
 TEST(PrometheusMetrics, CountChecksByPlanAndResult) {
-    PrometheusMetrics metrics;
+    LimitFigures figures;
     PlanBook book;
     std::vector<PlanDraft> drafts;
     for (std::size_t i = 0; i <= LimitFigures::kPlanLabels; ++i) {
@@ -112,21 +117,21 @@ TEST(PrometheusMetrics, CountChecksByPlanAndResult) {
         answer.plan = plans->find(plan);
         answer.reason = reason;
         answer.allowed = allowed;
-        metrics.limits().decided(answer);
+        figures.decided(answer);
     };
     decide("p0", LimitReason::Ok, true);
     decide("p0", LimitReason::Local, true);
     decide("p0", LimitReason::Local, false);
     decide("p200", LimitReason::Denied, false);
-    metrics.limits().store_failed(StoreFailure::Late);
-    metrics.limits().store_spared(StoreSpared::Block);
-    metrics.limits().server_changed(ServerState::Down);
-    metrics.limits().server_changed(ServerState::Down);
-    metrics.limits().server_changed(ServerState::Answers);
+    figures.store_failed(StoreFailure::Late);
+    figures.store_spared(StoreSpared::Block);
+    figures.server_changed(ServerState::Down);
+    figures.server_changed(ServerState::Down);
+    figures.server_changed(ServerState::Answers);
 
-    const std::string text = metrics.text(
-        {.plans = plans,
-         .limit_keys = MemoryLimitFigures{.keys_held = 5, .keys_refused = 6, .keys_expired = 7}});
+    const MemoryLimitFigures keys{.keys_held = 5, .keys_refused = 6, .keys_expired = 7};
+    const std::string text =
+        metrics_text([&](MetricFamilies& families) { figures.collect(families, *plans, keys); }, {});
 
     for (const char* series : {
              "sluice_limit_checks_total{plan=\"p0\",result=\"ok\"} 1",
@@ -152,7 +157,7 @@ TEST(PrometheusMetrics, CountChecksByPlanAndResult) {
 }
 
 TEST(PrometheusMetrics, DescribeTheProcess) {
-    const std::string text = PrometheusMetrics{}.text({});
+    const std::string text = text_of(SlotFigures{});
 
     for (const char* name : {"process_cpu_seconds_total", "process_start_time_seconds",
                              "process_resident_memory_bytes", "process_open_fds", "process_max_fds"}) {

@@ -45,14 +45,53 @@ Response answer(const Problem& problem, ErrorText words = nullptr);
 
 inline Response answer_json(std::string body) { return {200, "application/json", std::move(body)}; }
 
+using Answer = boost::asio::awaitable<Response>;
+
 class Connection;
 struct RequestHead;
-struct SessionWorld;
+
+// A connection as a stream takes it over: behind the head, with the body before it. All of it outlives the
+// stream.
+struct StreamCall {
+    Connection& connection;
+    const RequestHead& head;
+    const ServerOptions& options;
+};
+
+// What the handlers of one part work with: its service and little more. Each part has its own kind.
+struct Desk {};
 
 // A handler that answers at once, one that waits for the service, or one that reads and writes the connection
-// by itself, behind the head, and says whether it can go on with the next request.
-using QuickHandler = Response (*)(const ServerWorld&, const Request&);
-using WaitingHandler = boost::asio::awaitable<Response> (*)(const ServerWorld&, const Request&);
-using StreamHandler = boost::asio::awaitable<bool> (*)(Connection&, const RequestHead&, SessionWorld&);
+// by itself and says whether that can go on with the next request. `on` makes them.
+using QuickHandler = Response (*)(const Desk&, const Request&);
+using WaitingHandler = Answer (*)(const Desk&, const Request&);
+using StreamHandler = boost::asio::awaitable<bool> (*)(const Desk&, StreamCall);
+
+template <auto Function>
+struct On;
+template <class Own, Response (*Function)(const Own&, const Request&)>
+struct On<Function> {
+    static Response call(const Desk& desk, const Request& request) {
+        return Function(static_cast<const Own&>(desk), request);
+    }
+};
+template <class Own, Answer (*Function)(const Own&, const Request&)>
+struct On<Function> {
+    static Answer call(const Desk& desk, const Request& request) {
+        return Function(static_cast<const Own&>(desk), request);
+    }
+};
+template <class Own, boost::asio::awaitable<bool> (*Function)(const Own&, StreamCall)>
+struct On<Function> {
+    static boost::asio::awaitable<bool> call(const Desk& desk, StreamCall stream) {
+        return Function(static_cast<const Own&>(desk), stream);
+    }
+};
+
+// The handler that calls the function with the desk of its part. REQUIRES: the table of the route has it.
+template <auto Function>
+consteval auto on() {
+    return &On<Function>::call;
+}
 
 }  // namespace sluice::http

@@ -24,8 +24,10 @@ std::string date_line(std::time_t now) {
 
 class ServerImpl final : public Server, private net::Protocol {
 public:
-    ServerImpl(const ServerOptions& options, ServerWorld world)
-        : shared_{options, std::move(world)}, threads_{options.io_threads}, date_lines_(threads_.size()) {
+    ServerImpl(const ServerOptions& options, const ServerWorld& world)
+        : shared_{options, world.gate, world.log, Router{world.tables}},
+          threads_{options.io_threads},
+          date_lines_(threads_.size()) {
         append_response(answer_without_tls_,
                         answer({400, "tls_required", "This port speaks TLS: begin with https://."}),
                         {"", After::Close});
@@ -45,7 +47,7 @@ public:
         wanted.handshake_timeout = options.receive_timeout;
         wanted.connection = {.buffer_max = kBodyBytesMax + kHeadBytesMax,
                              .linger_bytes_max = kBatchBytesMax};  // It may have been sent as a whole.
-        auto opened = net::open_listener(wanted, {threads_, *this, shared_.world.log, options.tls});
+        auto opened = net::open_listener(wanted, {threads_, *this, shared_.log, options.tls});
         if (!opened) {
             return Unexpected{opened.error()};
         }
@@ -84,8 +86,9 @@ private:
 
 }  // namespace
 
-Result<std::unique_ptr<Server>, std::string> start_server(const ServerOptions& options, ServerWorld world) {
-    auto server = std::make_unique<ServerImpl>(options, std::move(world));
+Result<std::unique_ptr<Server>, std::string> start_server(const ServerOptions& options,
+                                                          const ServerWorld& world) {
+    auto server = std::make_unique<ServerImpl>(options, world);
     if (const auto started = server->start(); !started) {
         return Unexpected{started.error()};
     }

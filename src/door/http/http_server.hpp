@@ -2,13 +2,10 @@
 
 #include <chrono>
 #include <cstdint>
-#include <functional>
 #include <memory>
+#include <span>
 #include <string>
-#include <string_view>
 
-#include "app/limits/limit_service.hpp"
-#include "app/slots/slot_service.hpp"
 #include "base/log.hpp"
 #include "base/result.hpp"
 #include "base/time.hpp"
@@ -29,19 +26,13 @@ struct ServerOptions {
     const net::TlsServer* tls = nullptr;       // Outlives the server. Null: plain HTTP.
 };
 
+struct RouteTable;
+
 // What the door opens on. All of it outlives the server.
 struct ServerWorld {
-    SlotService& slots;
-    LimitService& limits;
-    ConfigName default_config;
     AdminGate& gate;
-    std::function<std::string()> metrics_text;  // What /metrics answers.
-    const Clock& clock;
     Log& log;
-    // What /admin/settings answers: JSON, without secrets.
-    std::function<std::string()> settings_json = [] { return std::string{"{}"}; };
-    // What /openapi.json answers.
-    std::string_view openapi_json = "{}";
+    std::span<const RouteTable> tables;  // Of every part, and the server's own. Read while it starts.
 };
 
 // The HTTP door: listens, translates requests into use cases and their outcomes into responses.
@@ -58,6 +49,7 @@ public:
 };
 
 // Fails with one sentence when the address cannot be listened on.
-Result<std::unique_ptr<Server>, std::string> start_server(const ServerOptions& options, ServerWorld world);
+Result<std::unique_ptr<Server>, std::string> start_server(const ServerOptions& options,
+                                                          const ServerWorld& world);
 
 }  // namespace sluice::http

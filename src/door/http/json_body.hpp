@@ -37,9 +37,4 @@ private:
     Result<boost::json::value, JsonFault> value_;
 };
 
-// What bodies of this server's requests may leave out.
-inline BodyDefaults body_defaults(const ServerWorld& world) {
-    return {world.default_config, std::nullopt, world.clock.now() + kTenYears};
-}
-
 }  // namespace sluice::http

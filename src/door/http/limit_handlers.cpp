@@ -4,9 +4,9 @@
 #include <boost/json/array.hpp>
 
 #include "door/http/await_done.hpp"
-#include "door/http/handlers.hpp"
 #include "door/http/json_body.hpp"
 #include "door/http/json_fields.hpp"
+#include "door/http/limit_desk.hpp"
 #include "door/http/limit_json.hpp"
 #include "door/http/target.hpp"
 
@@ -32,10 +32,10 @@ Result<CheckWords, Problem> read_words(const JsonBody& body) {
     return body.object() == nullptr ? Unexpected{body.problem()} : read_check(*body.object());
 }
 
-boost::asio::awaitable<std::optional<LimitReply>> await_check(const ServerWorld& world,
+boost::asio::awaitable<std::optional<LimitReply>> await_check(const LimitDesk& desk,
                                                               const CheckWords& words) {
     auto start = [&](LimitService::Done<LimitAnswer> done) {
-        world.limits.check(words.question(), std::move(done));
+        desk.limits.check(words.question(), std::move(done));
     };
     co_return co_await await_done<LimitReply>(start);
 }
@@ -100,7 +100,7 @@ std::string batch_json(const CheckBatch& batch, const std::vector<LimitReply>& r
 }
 
 // All or none: one answer that speaks for all, with the number of the check whose plan it is.
-Answer check_together(const ServerWorld& world, const CheckBatch& batch) {
+Answer check_together(const LimitDesk& desk, const CheckBatch& batch) {
     for (std::size_t i = 0; i < batch.checks.size(); ++i) {
         if (!batch.checks[i]) {
             Problem problem = batch.checks[i].error();
@@ -110,7 +110,7 @@ Answer check_together(const ServerWorld& world, const CheckBatch& batch) {
     }
     const auto questions = batch.questions();
     auto start = [&](LimitService::Done<LimitAnswer> done) {
-        world.limits.check_together(questions, std::move(done));
+        desk.limits.check_together(questions, std::move(done));
     };
     const auto reply = co_await await_done<LimitReply>(start);
     if (!*reply) {
@@ -149,48 +149,48 @@ Result<CheckWords, Problem> read_authorization(const Target& target, const Heade
 
 }  // namespace
 
-Answer check_limits(const ServerWorld& world, const Request& request) {
+Answer check_limits(const LimitDesk& desk, const Request& request) {
     const JsonBody body{request.body};
     const auto words = read_words(body);
     if (!words) {
         co_return answer(words.error());
     }
-    if (const auto known = world.limits.check_at_once(words->question())) {
+    if (const auto known = desk.limits.check_at_once(words->question())) {
         co_return answer_check(*known, *words);
     }
-    const auto reply = co_await await_check(world, *words);
+    const auto reply = co_await await_check(desk, *words);
     co_return answer_check(*reply, *words);
 }
 
-Answer check_limits_batch(const ServerWorld& world, const Request& request) {
+Answer check_limits_batch(const LimitDesk& desk, const Request& request) {
     const JsonBody body{request.body};
     const auto batch = read_batch(body);
     if (!batch) {
         co_return answer(batch.error());
     }
     if (batch->atomic) {
-        co_return co_await check_together(world, *batch);
+        co_return co_await check_together(desk, *batch);
     }
     const auto questions = batch->questions();
-    auto start = [&](LimitService::EachDone done) { world.limits.check_each(questions, std::move(done)); };
+    auto start = [&](LimitService::EachDone done) { desk.limits.check_each(questions, std::move(done)); };
     const auto replies = co_await await_done<std::vector<LimitReply>>(start);
     co_return answer_json(batch_json(*batch, *replies));
 }
 
-Answer refund_tokens(const ServerWorld& world, const Request& request) {
+Answer refund_tokens(const LimitDesk& desk, const Request& request) {
     const JsonBody body{request.body};
     const auto words = read_words(body);
     if (!words) {
         co_return answer(words.error());
     }
     auto start = [&](LimitService::Done<std::monostate> done) {
-        world.limits.refund(words->question(), std::move(done));
+        desk.limits.refund(words->question(), std::move(done));
     };
     const auto given = co_await await_done<Result<std::monostate, LimitError>>(start);
     co_return *given ? answer_json(R"({"status":"ok"})") : answer(to_problem(given->error()));
 }
 
-Answer release_lease(const ServerWorld& world, const Request& request) {
+Answer release_lease(const LimitDesk& desk, const Request& request) {
     const JsonBody body{request.body};
     if (body.object() == nullptr) {
         co_return answer(body.problem());
@@ -207,7 +207,7 @@ Answer release_lease(const ServerWorld& world, const Request& request) {
         co_return answer(!key ? key.error() : !plan ? plan.error() : lease.error());
     }
     auto start = [&](LimitService::Done<bool> done) {
-        world.limits.release(*key, plan->value_or(""), *lease, std::move(done));
+        desk.limits.release(*key, plan->value_or(""), *lease, std::move(done));
     };
     const auto held = co_await await_done<Result<bool, LimitError>>(start);
     if (!*held) {
@@ -216,7 +216,7 @@ Answer release_lease(const ServerWorld& world, const Request& request) {
     co_return answer_json(**held ? R"({"released":true})" : R"({"released":false})");
 }
 
-Answer authorize(const ServerWorld& world, const Request& request) {
+Answer authorize(const LimitDesk& desk, const Request& request) {
     const auto target = parse_target(request.target);
     if (!target) {
         co_return answer({400, "malformed_request", "The query cannot be read."});
@@ -226,10 +226,10 @@ Answer authorize(const ServerWorld& world, const Request& request) {
         co_return answer(words.error());
     }
     Response response;
-    if (const auto known = world.limits.check_at_once(words->question())) {
+    if (const auto known = desk.limits.check_at_once(words->question())) {
         response = answer_check(*known, *words);
     } else {
-        const auto reply = co_await await_check(world, *words);
+        const auto reply = co_await await_check(desk, *words);
         response = answer_check(*reply, *words);
     }
     if (response.status == 200 || response.status == 429) {

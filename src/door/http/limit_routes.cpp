@@ -1,5 +1,4 @@
-#include "door/http/handlers.hpp"
-#include "door/http/routes.hpp"
+#include "door/http/limit_desk.hpp"
 
 namespace sluice::http {
 namespace {
@@ -83,19 +82,21 @@ constexpr std::array kOverrideKey{
 };
 
 constexpr std::array kRoutes{
-    Route{"POST", "/api/v1/check", "check", check_limits, kCheck, json_body("Check")},
-    Route{"POST", "/api/v1/check/batch", "checkBatch", check_limits_batch, kCheckBatch,
+    Route{"POST", "/api/v1/check", "check", on<check_limits>(), kCheck, json_body("Check")},
+    Route{"POST", "/api/v1/check/batch", "checkBatch", on<check_limits_batch>(), kCheckBatch,
           json_body("CheckBatch", kBatchBytesMax)},
-    Route{"POST", "/api/v1/refund", "refund", refund_tokens, kRefund, json_body("Check")},
-    Route{"POST", "/api/v1/release", "releaseLease", release_lease, kReleaseLease, json_body("Release")},
-    Route{"GET", "/api/v1/authz", "authorize", authorize, kAuthorize},
-    guarded({"GET", "/admin/plans", "listPlans", list_plans, kListPlans}),
-    guarded({"GET", "/admin/plans/{name}", "getPlan", get_plan, kGetPlan}),
-    guarded({"PUT", "/admin/plans/{name}", "putPlan", put_plan, kPutPlan, json_body("PlanDraft")}),
-    guarded({"DELETE", "/admin/plans/{name}", "removePlan", remove_plan, kRemovePlan}),
-    guarded({"GET", "/admin/keys/{key}", "inspectKey", inspect_key, kInspectKey}),
-    guarded({"DELETE", "/admin/keys/{key}", "resetKey", reset_key, kResetKey}),
-    guarded({"PUT", "/admin/keys/{key}", "overrideKey", override_key, kOverrideKey, json_body("Override")}),
+    Route{"POST", "/api/v1/refund", "refund", on<refund_tokens>(), kRefund, json_body("Check")},
+    Route{"POST", "/api/v1/release", "releaseLease", on<release_lease>(), kReleaseLease,
+          json_body("Release")},
+    Route{"GET", "/api/v1/authz", "authorize", on<authorize>(), kAuthorize},
+    guarded({"GET", "/admin/plans", "listPlans", on<list_plans>(), kListPlans}),
+    guarded({"GET", "/admin/plans/{name}", "getPlan", on<get_plan>(), kGetPlan}),
+    guarded({"PUT", "/admin/plans/{name}", "putPlan", on<put_plan>(), kPutPlan, json_body("PlanDraft")}),
+    guarded({"DELETE", "/admin/plans/{name}", "removePlan", on<remove_plan>(), kRemovePlan}),
+    guarded({"GET", "/admin/keys/{key}", "inspectKey", on<inspect_key>(), kInspectKey}),
+    guarded({"DELETE", "/admin/keys/{key}", "resetKey", on<reset_key>(), kResetKey}),
+    guarded(
+        {"PUT", "/admin/keys/{key}", "overrideKey", on<override_key>(), kOverrideKey, json_body("Override")}),
 };
 
 }  // namespace

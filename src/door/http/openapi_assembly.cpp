@@ -82,7 +82,7 @@ public:
             take_fragment(part.fragment);
         }
         for (const DescribedRoutes& part : parts_) {
-            for (const Route& route : part.table.routes) {
+            for (const Route& route : part.routes) {
                 describe(part, route);
             }
         }

@@ -6,7 +6,7 @@
 #include <boost/json/object.hpp>
 
 #include "base/result.hpp"
-#include "door/http/routes.hpp"
+#include "door/http/route.hpp"
 
 namespace sluice::http {
 
@@ -21,7 +21,7 @@ namespace sluice::http {
 // and, in one of the fragments, document, securitySchemes and statuses, which says what 400 and the like mean
 // where nothing else is said. A text may be an array of lines.
 struct DescribedRoutes {
-    RouteTable table;
+    std::span<const Route> routes;
     boost::json::object fragment;
 };
 

@@ -1,9 +1,10 @@
 #include "base/iso8601.hpp"
 #include "base/json_text.hpp"
+#include "door/http/audit.hpp"
 #include "door/http/await_done.hpp"
-#include "door/http/handlers.hpp"
 #include "door/http/json_body.hpp"
 #include "door/http/json_fields.hpp"
+#include "door/http/limit_desk.hpp"
 #include "door/http/limit_json.hpp"
 #include "door/http/target.hpp"
 
@@ -72,7 +73,7 @@ struct OverrideWords {
     OverrideEnd end;
 };
 
-Result<OverrideWords, Problem> read_override(const ServerWorld& world, const Request& request) {
+Result<OverrideWords, Problem> read_override(const LimitDesk& desk, const Request& request) {
     const JsonBody body{request.body};
     if (body.object() == nullptr) {
         return Unexpected{body.problem()};
@@ -85,7 +86,7 @@ Result<OverrideWords, Problem> read_override(const ServerWorld& world, const Req
     if (!plan || !*plan) {
         return Unexpected{plan ? bad("invalid_plans", "plan is missing.") : plan.error()};
     }
-    const auto end = read_end(*body.object(), world.clock.now());
+    const auto end = read_end(*body.object(), desk.clock.now());
     if (!end) {
         return Unexpected{end.error()};
     }
@@ -94,8 +95,8 @@ Result<OverrideWords, Problem> read_override(const ServerWorld& world, const Req
 
 }  // namespace
 
-Response list_plans(const ServerWorld& world, const Request& /*request*/) {
-    const auto plans = world.limits.plans().current();
+Response list_plans(const LimitDesk& desk, const Request& /*request*/) {
+    const auto plans = desk.limits.plans().current();
     std::string json = R"({"version":)" + std::to_string(plans->version()) + R"(,"fileError":)";
     if (plans->file_error().empty()) {
         json += "null";
@@ -110,30 +111,30 @@ Response list_plans(const ServerWorld& world, const Request& /*request*/) {
     return answer_json(json + "]}");
 }
 
-Response get_plan(const ServerWorld& world, const Request& request) {
-    const auto plans = world.limits.plans().current();
+Response get_plan(const LimitDesk& desk, const Request& request) {
+    const auto plans = desk.limits.plans().current();
     const BookedPlan* booked = plans->find(request.capture);
     return booked == nullptr ? no_plan(request.capture) : answer_json(plan_json(*booked));
 }
 
-Answer put_plan(const ServerWorld& world, const Request& request) {
+Answer put_plan(const LimitDesk& desk, const Request& request) {
     using Booked = std::shared_ptr<const BookedPlan>;
     const auto draft = read_named_plan(request);
     if (!draft) {
         co_return answer(draft.error());
     }
-    auto start = [&](LimitService::Done<Booked> done) { world.limits.put_plan(*draft, std::move(done)); };
+    auto start = [&](LimitService::Done<Booked> done) { desk.limits.put_plan(*draft, std::move(done)); };
     const auto booked = co_await await_done<Result<Booked, LimitError>>(start);
     if (!*booked) {
         co_return answer(to_problem(booked->error()));
     }
-    audit(world, request, "set plan " + draft->name);
+    audit(desk.log, request, "set plan " + draft->name);
     co_return answer_json(plan_json(***booked));
 }
 
-Answer remove_plan(const ServerWorld& world, const Request& request) {
+Answer remove_plan(const LimitDesk& desk, const Request& request) {
     auto start = [&](LimitService::Done<bool> done) {
-        world.limits.remove_plan(request.capture, std::move(done));
+        desk.limits.remove_plan(request.capture, std::move(done));
     };
     const auto removed = co_await await_done<Result<bool, LimitError>>(start);
     if (!*removed) {
@@ -142,53 +143,53 @@ Answer remove_plan(const ServerWorld& world, const Request& request) {
     if (!**removed) {
         co_return no_plan(request.capture);
     }
-    audit(world, request, "removed plan " + request.capture);
+    audit(desk.log, request, "removed plan " + request.capture);
     co_return Response{204};
 }
 
-Answer inspect_key(const ServerWorld& world, const Request& request) {
+Answer inspect_key(const LimitDesk& desk, const Request& request) {
     const auto words = read_key_words(request);
     if (!words) {
         co_return answer(words.error());
     }
     auto start = [&](LimitService::Done<std::vector<KeyStanding>> done) {
-        world.limits.inspect((*words)->key, (*words)->names, std::move(done));
+        desk.limits.inspect((*words)->key, (*words)->names, std::move(done));
     };
     const auto seen = co_await await_done<Result<std::vector<KeyStanding>, LimitError>>(start);
     co_return *seen ? answer_json(standings_json((*words)->key, **seen)) : answer(to_problem(seen->error()));
 }
 
-Answer reset_key(const ServerWorld& world, const Request& request) {
+Answer reset_key(const LimitDesk& desk, const Request& request) {
     const auto words = read_key_words(request);
     if (!words) {
         co_return answer(words.error());
     }
     auto start = [&](LimitService::Done<std::monostate> done) {
-        world.limits.reset((*words)->key, (*words)->names, std::move(done));
+        desk.limits.reset((*words)->key, (*words)->names, std::move(done));
     };
     const auto forgotten = co_await await_done<Result<std::monostate, LimitError>>(start);
     if (!*forgotten) {
         co_return answer(to_problem(forgotten->error()));
     }
-    audit(world, request, "reset key " + (*words)->key);
+    audit(desk.log, request, "reset key " + (*words)->key);
     co_return Response{204};
 }
 
-Answer override_key(const ServerWorld& world, const Request& request) {
+Answer override_key(const LimitDesk& desk, const Request& request) {
     const auto key = read_key(request.capture);
-    const auto words = read_override(world, request);
+    const auto words = read_override(desk, request);
     if (!key || !words) {
         co_return answer(!key ? key.error() : words.error());
     }
     auto start = [&](LimitService::Done<Moment> done) {
-        world.limits.put_override({*key, words->plan, words->draft, words->end}, std::move(done));
+        desk.limits.put_override({*key, words->plan, words->draft, words->end}, std::move(done));
     };
     const auto kept = co_await await_done<Result<Moment, LimitError>>(start);
     if (!*kept) {
         co_return answer(to_problem(kept->error()));
     }
     const Instant until = std::chrono::floor<Duration>(**kept);
-    audit(world, request,
+    audit(desk.log, request,
           "overrode plan " + words->plan + " for key " + request.capture + " until " + format_instant(until));
     std::string json = R"({"key":)";
     append_json_string(json, *key);

@@ -46,13 +46,11 @@ void allow(std::string& methods, const Route& route) {
 
 }  // namespace
 
-std::vector<RouteTable> all_routes() {
-    return {{"slot", slot_routes()}, {"limit", limit_routes()}, {"server", server_routes()}};
-}
-
 Router::Router(std::span<const RouteTable> tables) {
     for (const RouteTable& table : tables) {
-        routes_.insert(routes_.end(), table.routes.begin(), table.routes.end());
+        for (const Route& route : table.routes) {
+            entries_.push_back({route, table.desk});
+        }
     }
 }
 
@@ -61,22 +59,24 @@ RouteMatch Router::find(std::string_view method, std::string_view target) const 
     RouteMatch result;
     std::string spelled_out;  // The methods of the path itself.
     // A path that is spelled out for the method goes before a {place}: an event may be named "batch".
-    for (const Route& route : routes_) {
+    for (const auto& [route, desk] : entries_) {
         if (route.path == path && same_method(route, method)) {
             result.route = &route;
+            result.desk = desk;
             return result;
         }
         if (route.path == path) {
             allow(spelled_out, route);
         }
     }
-    for (const Route& route : routes_) {
+    for (const auto& [route, desk] : entries_) {
         const auto captured = match(route.path, path);
         if (!captured) {
             continue;
         }
         if (same_method(route, method)) {
             result.route = &route;
+            result.desk = desk;
             result.capture = percent_decode(*captured).value_or("");
             result.allowed.clear();
             return result;

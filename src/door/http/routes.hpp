@@ -9,22 +9,15 @@
 
 namespace sluice::http {
 
-// The routes of each part, and the door's own.
-std::span<const Route> slot_routes();
-std::span<const Route> limit_routes();
-std::span<const Route> server_routes();
-
-// A part of the door: what its routes have in common.
+// The routes of a part, and what their handlers work with.
 struct RouteTable {
-    std::string_view name;  // Of its fragment: <name>_routes.json.
     std::span<const Route> routes;
+    const Desk* desk;  // Outlives the table. Null: the routes are looked at and never called.
 };
-
-// Every route of the door.
-std::vector<RouteTable> all_routes();
 
 struct RouteMatch {
     const Route* route = nullptr;
+    const Desk* desk = nullptr;  // Of the route.
     std::string capture;
     std::string allowed;  // The methods of the path, when it is known but not for this method.
 };
@@ -39,7 +32,11 @@ public:
     [[nodiscard]] RouteMatch find(std::string_view method, std::string_view target) const;
 
 private:
-    std::vector<Route> routes_;
+    struct Entry {
+        Route route;
+        const Desk* desk;
+    };
+    std::vector<Entry> entries_;
 };
 
 }  // namespace sluice::http

@@ -1,5 +1,4 @@
-#include "door/http/handlers.hpp"
-#include "door/http/routes.hpp"
+#include "door/http/server_desk.hpp"
 
 namespace sluice::http {
 namespace {
@@ -12,15 +11,15 @@ constexpr std::array kMetrics{gives(200, "Metrics", "text/plain; version=0.0.4; 
 constexpr std::array kOpenapi{gives(200, "OpenapiDocument")};
 
 constexpr std::array kRoutes{
-    Route{"GET", "/healthz", "getHealthz", health_live, kLive},
-    Route{"GET", "/q/health/live", "getHealthLive", health_live, kLive},
-    Route{"GET", "/readyz", "getReadyz", health_ready, kReady},
-    Route{"GET", "/q/health/ready", "getHealthReady", health_ready, kReady},
-    Route{"GET", "/metrics", "getMetrics", metrics, kMetrics},
-    Route{"GET", "/q/metrics", "getQMetrics", metrics, kMetrics},
-    Route{"GET", "/openapi.json", "getOpenapi", openapi, kOpenapi},
-    guarded({"GET", "/admin/settings", "getSettings", settings, kSettings}),
-    Route{"GET", "/", "getFrontPage", front_page, kFrontPage},
+    Route{"GET", "/healthz", "getHealthz", on<health_live>(), kLive},
+    Route{"GET", "/q/health/live", "getHealthLive", on<health_live>(), kLive},
+    Route{"GET", "/readyz", "getReadyz", on<health_ready>(), kReady},
+    Route{"GET", "/q/health/ready", "getHealthReady", on<health_ready>(), kReady},
+    Route{"GET", "/metrics", "getMetrics", on<metrics>(), kMetrics},
+    Route{"GET", "/q/metrics", "getQMetrics", on<metrics>(), kMetrics},
+    Route{"GET", "/openapi.json", "getOpenapi", on<openapi>(), kOpenapi},
+    guarded({"GET", "/admin/settings", "getSettings", on<settings>(), kSettings}),
+    Route{"GET", "/", "getFrontPage", on<front_page>(), kFrontPage},
 };
 
 }  // namespace

@@ -73,7 +73,7 @@ private:
             co_return co_await refuse(*head, *problem, match);
         }
         if (const auto* stream = std::get_if<StreamHandler>(&match.route->handler)) {
-            co_return co_await (*stream)(connection_, *head, world_);
+            co_return co_await (*stream)(*match.desk, {connection_, *head, world_.options});
         }
         co_return co_await serve_with_body(*head, match);
     }
@@ -256,18 +256,17 @@ private:
         }
         try {
             if (const auto* quick = std::get_if<QuickHandler>(&route.handler)) {
-                co_return (*quick)(world_.world, request);
+                co_return (*quick)(*match.desk, request);
             }
-            co_return co_await std::get<WaitingHandler>(route.handler)(world_.world, request);
+            co_return co_await std::get<WaitingHandler>(route.handler)(*match.desk, request);
         } catch (const std::exception& failure) {
-            world_.world.log.write(LogLevel::Error, "HttpDoor",
-                                   std::string{"A handler failed: "} + failure.what());
+            world_.log.write(LogLevel::Error, "HttpDoor", std::string{"A handler failed: "} + failure.what());
             co_return answer({500, "internal_error", "The request could not be handled."}, route.error_text);
         }
     }
 
     std::optional<Response> admit(const HeaderSource& headers, const std::string& remote, ErrorText words) {
-        switch (world_.world.gate.admit(headers.find("Authorization"), remote)) {
+        switch (world_.gate.admit(headers.find("Authorization"), remote)) {
             case Admission::Granted: return std::nullopt;
             case Admission::Unguarded: return admit_locally(headers, remote, words);
             case Admission::TooManyTries:
@@ -276,7 +275,7 @@ private:
                     words);
             case Admission::TokenMissing: break;
         }
-        world_.world.log.write(LogLevel::Warn, "Audit", remote + " was refused: no valid token");
+        world_.log.write(LogLevel::Warn, "Audit", remote + " was refused: no valid token");
         Response response = answer({401, "token_required", "This path needs a bearer token."}, words);
         response.headers = "WWW-Authenticate: Bearer realm=\"sluice\"\r\n";
         return response;
@@ -290,7 +289,7 @@ private:
         if (is_local_host(headers.find("Host")) && (origin.empty() || is_local_origin(origin))) {
             return std::nullopt;
         }
-        world_.world.log.write(LogLevel::Warn, "Audit", remote + " was refused: a foreign Host or Origin");
+        world_.log.write(LogLevel::Warn, "Audit", remote + " was refused: a foreign Host or Origin");
         return answer(
             {403, "foreign_host",
              "Host and Origin must name localhost or a loopback address: without a token this path is "

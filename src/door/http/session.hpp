@@ -12,8 +12,9 @@ namespace sluice::http {
 // What all sessions of a server share.
 struct SessionWorld {
     ServerOptions options;
-    ServerWorld world;
-    Router router{all_routes()};
+    AdminGate& gate;
+    Log& log;
+    Router router;
     BodyBudget large_bodies{};
 };
 

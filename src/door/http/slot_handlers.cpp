@@ -3,8 +3,8 @@
 #include <boost/json/array.hpp>
 
 #include "door/http/await_done.hpp"
-#include "door/http/handlers.hpp"
 #include "door/http/json_body.hpp"
+#include "door/http/slot_desk.hpp"
 #include "door/http/target.hpp"
 
 namespace sluice::http {
@@ -12,10 +12,10 @@ namespace {
 
 namespace json = boost::json;
 
-EventRead read_single(const ServerWorld& world, std::string_view text) {
+EventRead read_single(const SlotDesk& desk, std::string_view text) {
     const JsonBody body{text};
     return body.object() == nullptr ? EventRead{std::nullopt, body.problem()}
-                                    : read_event(*body.object(), body_defaults(world));
+                                    : read_event(*body.object(), body_defaults(desk));
 }
 
 // A batch as read.
@@ -35,7 +35,7 @@ std::optional<Problem> first_problem(const Result<BodyDefaults, Problem>& defaul
     return atomic ? std::nullopt : std::optional{atomic.error()};
 }
 
-Result<Batch, Problem> read_batch(const ServerWorld& world, std::string_view text) {
+Result<Batch, Problem> read_batch(const SlotDesk& desk, std::string_view text) {
     const JsonBody body{text};
     if (body.object() == nullptr) {
         return Unexpected{body.problem()};
@@ -43,7 +43,7 @@ Result<Batch, Problem> read_batch(const ServerWorld& world, std::string_view tex
     if (auto problem = check_batch(*body.object())) {
         return Unexpected{*std::move(problem)};
     }
-    const BodyDefaults usual = body_defaults(world);
+    const BodyDefaults usual = body_defaults(desk);
     const auto defaults = read_batch_defaults(*body.object(), usual);
     const auto atomic = read_flag(*body.object(), "atomic");
     Batch batch{atomic && *atomic, first_problem(defaults, atomic), {}, {}};
@@ -104,14 +104,14 @@ Response refuse_all(const Batch& batch, const AllRefused& refused) {
     return http::answer(problem);
 }
 
-Answer assign_all(const ServerWorld& world, Batch& batch) {
+Answer assign_all(const SlotDesk& desk, Batch& batch) {
     for (std::size_t i = 0; i < batch.events.size(); ++i) {
         if (!batch.events[i].command) {
             co_return refuse_all(batch, i);
         }
     }
     auto start = [&](SlotService::AllDone done) {
-        world.slots.assign_all(take_commands(batch), std::move(done));
+        desk.slots.assign_all(take_commands(batch), std::move(done));
     };
     const auto outcome = co_await await_done<AllOutcome>(start);
     if (!*outcome) {
@@ -145,10 +145,10 @@ std::string batch_json(const Batch& batch, const EachOutcome& outcomes) {
     return body + "]}";
 }
 
-Answer assign_each(const ServerWorld& world, Batch& batch) {
+Answer assign_each(const SlotDesk& desk, Batch& batch) {
     auto start = [&](SlotService::EachDone done) {
         // A batch is larger than what may wait at once; it takes its turns instead of being refused half-way.
-        world.slots.assign_each(take_commands(batch), std::move(done), WhenFull::WaitForRoom);
+        desk.slots.assign_each(take_commands(batch), std::move(done), WhenFull::WaitForRoom);
     };
     const auto outcomes = co_await await_done<EachOutcome>(start);
     const auto is_unknown = [](const SlotOutcome& one) {
@@ -163,65 +163,65 @@ Answer assign_each(const ServerWorld& world, Batch& batch) {
 
 }  // namespace
 
-Answer assign_slot(const ServerWorld& world, const Request& request) {
-    EventRead event = read_single(world, request.body);
+Answer assign_slot(const SlotDesk& desk, const Request& request) {
+    EventRead event = read_single(desk, request.body);
     if (!event.command) {
         co_return http::answer(*event.problem);
     }
     auto start = [&](SlotService::Done<Granted> done) {
-        world.slots.assign(std::move(*event.command), std::move(done));
+        desk.slots.assign(std::move(*event.command), std::move(done));
     };
     const auto outcome = co_await await_done<SlotOutcome>(start);
     co_return *outcome ? answer_json(slot_json((*outcome)->slot))
                        : http::answer(event.refusal(outcome->error()));
 }
 
-Answer assign_batch(const ServerWorld& world, const Request& request) {
-    auto batch = read_batch(world, request.body);
+Answer assign_batch(const SlotDesk& desk, const Request& request) {
+    auto batch = read_batch(desk, request.body);
     if (!batch) {
         co_return http::answer(batch.error());
     }
     if (batch->atomic) {
-        co_return co_await assign_all(world, *batch);
+        co_return co_await assign_all(desk, *batch);
     }
-    co_return co_await assign_each(world, *batch);
+    co_return co_await assign_each(desk, *batch);
 }
 
-Answer quote_slot(const ServerWorld& world, const Request& request) {
+Answer quote_slot(const SlotDesk& desk, const Request& request) {
     auto quote = [&]() -> Result<QuoteRequest, Problem> {
         const JsonBody body{request.body};
         return body.object() == nullptr ? Unexpected{body.problem()}
-                                        : read_quote(*body.object(), body_defaults(world));
+                                        : read_quote(*body.object(), body_defaults(desk));
     }();
     if (!quote) {
         co_return http::answer(quote.error());
     }
-    auto start = [&](SlotService::Done<Slot> done) { world.slots.quote(*quote, std::move(done)); };
+    auto start = [&](SlotService::Done<Slot> done) { desk.slots.quote(*quote, std::move(done)); };
     const auto slot = co_await await_done<Result<Slot, SlotError>>(start);
     co_return *slot ? answer_json(quote_json(**slot)) : http::answer(to_problem(slot->error()));
 }
 
-Answer get_slot(const ServerWorld& world, const Request& request) {
+Answer get_slot(const SlotDesk& desk, const Request& request) {
     const auto event_id = read_event_id(request.capture);
     if (!event_id) {
         co_return http::answer(event_id.error());
     }
-    auto start = [&](SlotService::Done<SlotStory> done) { world.slots.find(*event_id, std::move(done)); };
+    auto start = [&](SlotService::Done<SlotStory> done) { desk.slots.find(*event_id, std::move(done)); };
     const auto story = co_await await_done<Result<SlotStory, SlotError>>(start);
     co_return *story ? answer_json(story_json(**story)) : http::answer(to_problem(story->error()));
 }
 
-Answer cancel_slot(const ServerWorld& world, const Request& request) {
+Answer cancel_slot(const SlotDesk& desk, const Request& request) {
     const auto event_id = read_event_id(request.capture);
     if (!event_id) {
         co_return http::answer(event_id.error());
     }
-    auto start = [&](SlotService::Done<Granted> done) { world.slots.cancel(*event_id, std::move(done)); };
+    auto start = [&](SlotService::Done<Granted> done) { desk.slots.cancel(*event_id, std::move(done)); };
     const auto outcome = co_await await_done<SlotOutcome>(start);
     co_return *outcome ? Response{204, {}, {}} : http::answer(to_problem(outcome->error()));
 }
 
-Answer move_slot(const ServerWorld& world, const Request& request) {
+Answer move_slot(const SlotDesk& desk, const Request& request) {
     const auto event_id = read_event_id(request.capture);
     if (!event_id) {
         co_return http::answer(event_id.error());
@@ -229,35 +229,35 @@ Answer move_slot(const ServerWorld& world, const Request& request) {
     const auto requested = [&]() -> Result<Instant, Problem> {
         const JsonBody body{request.body};
         return body.object() == nullptr ? Unexpected{body.problem()}
-                                        : read_move(*body.object(), body_defaults(world).latest);
+                                        : read_move(*body.object(), body_defaults(desk).latest);
     }();
     if (!requested) {
         co_return http::answer(requested.error());
     }
     auto start = [&](SlotService::Done<Granted> done) {
-        world.slots.move(*event_id, *requested, std::move(done));
+        desk.slots.move(*event_id, *requested, std::move(done));
     };
     const auto outcome = co_await await_done<SlotOutcome>(start);
     co_return *outcome ? answer_json(slot_json((*outcome)->slot))
                        : http::answer(to_problem(outcome->error()));
 }
 
-Answer list_windows(const ServerWorld& world, const Request& request) {
+Answer list_windows(const SlotDesk& desk, const Request& request) {
     const auto target = parse_target(request.target);
     if (!target) {
         co_return http::answer(Problem{400, "malformed_request", "The query cannot be read."});
     }
     // Slots lie up to ten years behind what may be requested.
-    const Instant latest = body_defaults(world).latest + kTenYears;
+    const Instant latest = body_defaults(desk).latest + kTenYears;
     const auto from = read_time("from", target->parameter("from").value_or(""), latest);
     const auto to = read_time("to", target->parameter("to").value_or(""), latest);
     const auto name = target->parameter("configName") ? read_config_name(*target->parameter("configName"))
-                                                      : Result<ConfigName, Problem>{world.default_config};
+                                                      : Result<ConfigName, Problem>{desk.default_config};
     if (!from || !to || !name) {
         co_return http::answer(!from ? from.error() : !to ? to.error() : name.error());
     }
     auto start = [&](SlotService::Done<WindowReport> done) {
-        world.slots.windows(*name, {*from, *to}, std::move(done));
+        desk.slots.windows(*name, {*from, *to}, std::move(done));
     };
     const auto report = co_await await_done<Result<WindowReport, SlotError>>(start);
     co_return *report ? answer_json(windows_json(**report)) : http::answer(to_problem(report->error()));

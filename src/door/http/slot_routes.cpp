@@ -1,6 +1,4 @@
-#include "door/http/handlers.hpp"
-#include "door/http/routes.hpp"
-#include "door/http/slot_stream.hpp"
+#include "door/http/slot_desk.hpp"
 
 namespace sluice::http {
 namespace {
@@ -109,23 +107,25 @@ constexpr std::array kFlushConfigCache{
 };
 
 constexpr std::array kRoutes{
-    Route{"POST", "/api/v1/slots", "assignSlot", assign_slot, kAssignSlot, json_body("Assignment")},
-    Route{"POST", "/api/v1/slots/batch", "assignBatch", assign_batch, kAssignBatch,
+    Route{"POST", "/api/v1/slots", "assignSlot", on<assign_slot>(), kAssignSlot, json_body("Assignment")},
+    Route{"POST", "/api/v1/slots/batch", "assignBatch", on<assign_batch>(), kAssignBatch,
           json_body("Batch", kBatchBytesMax)},
-    Route{"POST", "/api/v1/slots/stream", "streamSlots", stream_slots, kStreamSlots,
+    Route{"POST", "/api/v1/slots/stream", "streamSlots", on<stream_slots>(), kStreamSlots,
           lines_body("EventLines")},
-    Route{"POST", "/api/v1/slots/quote", "quoteSlot", quote_slot, kQuoteSlot, json_body("QuoteRequest")},
-    Route{"GET", "/api/v1/slots/{eventId}", "getSlot", get_slot, kGetSlot},
-    Route{"DELETE", "/api/v1/slots/{eventId}", "cancelSlot", cancel_slot, kCancelSlot},
-    Route{"POST", "/api/v1/slots/{eventId}/move", "moveSlot", move_slot, kMoveSlot, json_body("Move")},
-    Route{"GET", "/api/v1/windows", "listWindows", list_windows, kListWindows},
-    guarded({"GET", "/admin/rate-limit/config", "getConfig", get_config, kGetConfig}),
-    guarded(
-        {"POST", "/admin/rate-limit/config", "setConfig", set_config, kSetConfig, json_body("ConfigDraft")}),
-    guarded({"GET", "/admin/rate-limit/config/history", "getConfigHistory", get_config_history,
+    Route{"POST", "/api/v1/slots/quote", "quoteSlot", on<quote_slot>(), kQuoteSlot,
+          json_body("QuoteRequest")},
+    Route{"GET", "/api/v1/slots/{eventId}", "getSlot", on<get_slot>(), kGetSlot},
+    Route{"DELETE", "/api/v1/slots/{eventId}", "cancelSlot", on<cancel_slot>(), kCancelSlot},
+    Route{"POST", "/api/v1/slots/{eventId}/move", "moveSlot", on<move_slot>(), kMoveSlot, json_body("Move")},
+    Route{"GET", "/api/v1/windows", "listWindows", on<list_windows>(), kListWindows},
+    guarded({"GET", "/admin/rate-limit/config", "getConfig", on<get_config>(), kGetConfig}),
+    guarded({"POST", "/admin/rate-limit/config", "setConfig", on<set_config>(), kSetConfig,
+             json_body("ConfigDraft")}),
+    guarded({"GET", "/admin/rate-limit/config/history", "getConfigHistory", on<get_config_history>(),
              kGetConfigHistory}),
-    guarded({"GET", "/admin/rate-limit/configs", "listConfigs", list_configs, kListConfigs}),
-    guarded({"POST", "/admin/rate-limit/cache/flush", "flushConfigCache", flush_cache, kFlushConfigCache}),
+    guarded({"GET", "/admin/rate-limit/configs", "listConfigs", on<list_configs>(), kListConfigs}),
+    guarded(
+        {"POST", "/admin/rate-limit/cache/flush", "flushConfigCache", on<flush_cache>(), kFlushConfigCache}),
 };
 
 }  // namespace

@@ -1,5 +1,3 @@
-#include "door/http/slot_stream.hpp"
-
 #include <charconv>
 #include <deque>
 #include <memory>
@@ -11,8 +9,11 @@
 #include <boost/beast/http/buffer_body.hpp>
 #include <boost/beast/http/parser.hpp>
 
+#include "door/http/connection.hpp"
 #include "door/http/json_body.hpp"
 #include "door/http/line_splitter.hpp"
+#include "door/http/request_head.hpp"
+#include "door/http/slot_desk.hpp"
 
 namespace sluice::http {
 namespace {
@@ -57,8 +58,13 @@ struct Group {
 
 class SlotStream : public std::enable_shared_from_this<SlotStream> {
 public:
-    SlotStream(Connection& connection, SessionWorld& world, const asio::any_io_executor& executor)
-        : connection_{connection}, world_{world}, executor_{executor}, room_{executor}, ready_{executor} {
+    SlotStream(const SlotDesk& desk, const StreamCall& call, const asio::any_io_executor& executor)
+        : desk_{desk},
+          connection_{call.connection},
+          receive_timeout_{call.options.receive_timeout},
+          executor_{executor},
+          room_{executor},
+          ready_{executor} {
         parser_.body_limit(boost::none);
         parser_.header_limit(kHeadBytesMax);
         parser_.eager(true);
@@ -92,7 +98,7 @@ private:
             }
             if (connection_.unread().empty() || starved_) {
                 flush();
-                const bool got_more = co_await connection_.read_more(kPiece, world_.options.receive_timeout);
+                const bool got_more = co_await connection_.read_more(kPiece, receive_timeout_);
                 if (!got_more) {
                     fail();
                     break;
@@ -166,7 +172,7 @@ private:
         if (body.object() == nullptr) {
             return add_failed(std::nullopt, body.problem());
         }
-        EventRead event = read_event(*body.object(), body_defaults(world_.world));
+        EventRead event = read_event(*body.object(), body_defaults(desk_));
         if (!event.command) {
             return add_failed(claimed_event_id(*body.object()), *event.problem);
         }
@@ -221,7 +227,7 @@ private:
         for (const AssignSlot& event : group->events) {
             group->event_ids.push_back(event.event_id.text());
         }
-        world_.world.slots.assign_each(
+        desk_.slots.assign_each(
             std::move(group->events),
             [self = shared_from_this(), group](EachOutcome outcomes) mutable {
                 const auto executor = self->executor_;
@@ -273,8 +279,9 @@ private:
         ready_.raise();
     }
 
+    const SlotDesk& desk_;
     Connection& connection_;
-    SessionWorld& world_;
+    const std::chrono::seconds receive_timeout_;
     asio::any_io_executor executor_;
     Parser parser_;
     std::vector<char> scratch_ = std::vector<char>(kPiece);
@@ -291,12 +298,12 @@ private:
 
 }  // namespace
 
-asio::awaitable<bool> stream_slots(Connection& connection, const RequestHead& head, SessionWorld& world) {
+asio::awaitable<bool> stream_slots(const SlotDesk& desk, StreamCall call) {
     // Shared with the completions of what is under way: the service may finish them after the client has
     // left.
     const auto executor = co_await asio::this_coro::executor;
-    const auto stream = std::make_shared<SlotStream>(connection, world, executor);
-    co_return co_await stream->run(head.expects_continue);
+    const auto stream = std::make_shared<SlotStream>(desk, call, executor);
+    co_return co_await stream->run(call.head.expects_continue);
 }
 
 }  // namespace sluice::http

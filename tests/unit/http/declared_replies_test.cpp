@@ -8,7 +8,7 @@
 namespace sluice::http {
 namespace {
 
-Response nothing(const ServerWorld& /*world*/, const Request& /*request*/) { return {}; }
+Response nothing(const Desk& /*desk*/, const Request& /*request*/) { return {}; }
 
 constexpr std::array kReplies{
     gives(200, "Thing"),

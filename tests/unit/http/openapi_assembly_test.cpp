@@ -12,7 +12,7 @@ namespace {
 namespace json = boost::json;
 using ::testing::HasSubstr;
 
-Response nothing(const ServerWorld& /*world*/, const Request& /*request*/) { return {}; }
+Response nothing(const Desk& /*desk*/, const Request& /*request*/) { return {}; }
 std::string_view exact_words(const Problem& /*problem*/) { return "No"; }
 
 constexpr std::array kReplies{
@@ -66,7 +66,7 @@ protected:
     json::object& part_of(const char* pointer) { return fragment_.at_pointer(pointer).as_object(); }
 
     Result<json::object, std::string> assembled(std::span<const Route> routes = kRoutes) const {
-        const DescribedRoutes part{{"thing", routes}, fragment_.as_object()};
+        const DescribedRoutes part{routes, fragment_.as_object()};
         return assemble_openapi({&part, 1});
     }
     json::value document(std::span<const Route> routes = kRoutes) const { return assembled(routes).value(); }

@@ -12,7 +12,9 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "door/http/routes.hpp"
+#include "door/http/limit_desk.hpp"
+#include "door/http/server_desk.hpp"
+#include "door/http/slot_desk.hpp"
 
 namespace sluice::http {
 namespace {
@@ -76,8 +78,8 @@ protected:
 
     static std::vector<Route> served_routes() {
         std::vector<Route> all;
-        for (const RouteTable& table : all_routes()) {
-            all.insert(all.end(), table.routes.begin(), table.routes.end());
+        for (const auto routes : {slot_routes(), limit_routes(), server_routes()}) {
+            all.insert(all.end(), routes.begin(), routes.end());
         }
         return all;
     }

@@ -2,13 +2,18 @@
 
 #include <gtest/gtest.h>
 
+#include "door/http/limit_desk.hpp"
 #include "door/http/routes.hpp"
+#include "door/http/server_desk.hpp"
+#include "door/http/slot_desk.hpp"
 
 namespace sluice::http {
 namespace {
 
 RouteMatch find_route(std::string_view method, std::string_view target) {
-    static const Router kRouter{all_routes()};
+    const std::array tables{RouteTable{slot_routes(), nullptr}, RouteTable{limit_routes(), nullptr},
+                            RouteTable{server_routes(), nullptr}};
+    static const Router kRouter{tables};
     return kRouter.find(method, target);
 }
 

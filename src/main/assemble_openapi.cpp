@@ -11,6 +11,7 @@
 #include <boost/json/serialize.hpp>
 
 #include "door/http/openapi_assembly.hpp"
+#include "main/parts.hpp"
 
 namespace {
 
@@ -63,9 +64,12 @@ int main(int count, char** words) {
         return EXIT_FAILURE;
     }
     std::vector<http::DescribedRoutes> parts;
-    for (const http::RouteTable& table : http::all_routes()) {
-        parts.push_back(
-            {table, read_fragment(std::string{words[1]} + "/" + std::string{table.name} + "_routes.json")});
+    const auto add = [&](std::string_view name, std::span<const http::Route> routes) {
+        parts.push_back({routes, read_fragment(words[1] + ("/" + std::string{name}) + "_routes.json")});
+    };
+    add("server", http::server_routes());
+    for (const sluice::PartPlan& part : sluice::all_parts()) {
+        add(part.name, part.routes());
     }
     const auto document = http::assemble_openapi(parts);
     if (!document) {
