@@ -50,7 +50,8 @@ public:
         pool.connect.dsn = dsn;
         PostgresSlotOptions options;
         options.ledger.seed = fresh_seed();
-        auto server = postgres::Server::open(pool, postgres::SchemaCare::Migrate, log_, pool_metrics_);
+        auto server =
+            postgres::Server::open(pool, postgres::SchemaCare::Migrate, {log_, pool_metrics_, *runtime_});
         if (!server) {
             give_up(server.error());
         }
@@ -75,6 +76,7 @@ private:
     NoMetrics metrics_;
     NoPoolMetrics pool_metrics_;
     TroubleLog log_;
+    const std::unique_ptr<Runtime> runtime_ = make_machine_runtime();
     std::unique_ptr<PostgresSlotStore> store_;
 };
 

@@ -17,7 +17,8 @@ Result<OwnedStore, std::string> open_postgres_store(const PostgresRepositoryOpti
     OwnedStore owned;
     owned.silent = std::make_unique<SilentWorld>();
     const auto care = options.migrate ? postgres::SchemaCare::Migrate : postgres::SchemaCare::Check;
-    auto server = postgres::Server::open(pool, care, owned.silent->log, owned.silent->pool);
+    auto server =
+        postgres::Server::open(pool, care, {owned.silent->log, owned.silent->pool, *owned.silent->runtime});
     if (!server) {
         return Unexpected{server.error()};
     }

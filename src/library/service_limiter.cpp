@@ -39,9 +39,9 @@ struct Engine {
     Engine(std::unique_ptr<PlanBook> book, OwnedStore owned, const LimitServiceOptions& options)
         : plans{std::move(book)},
           store{std::move(owned)},
-          service{options, {*store.store, *local.store, *plans, silent.limits, silent.servers, *runtime}} {}
+          service{options,
+                  {*store.store, *local.store, *plans, silent.limits, silent.servers, *silent.runtime}} {}
 
-    const std::unique_ptr<Runtime> runtime = make_machine_runtime();
     const std::unique_ptr<PlanBook> plans;
     const OwnedStore store;
     const OwnedStore local = make_memory_store(kLocalKeysMax);

@@ -1,6 +1,7 @@
 #pragma once
 
 #include "app/limits/limit_servers.hpp"
+#include "base/runtime.hpp"
 #include "store/postgres/client/connection_pool.hpp"
 
 namespace sluice {
@@ -31,6 +32,7 @@ struct SilentWorld {
     SilentLimitMetrics limits;
     SilentPoolMetrics pool;
     LimitServers servers{log, limits};
+    const std::unique_ptr<Runtime> runtime = make_machine_runtime();
 };
 
 }  // namespace sluice

@@ -54,7 +54,7 @@ Result<void, std::string> Daemon::open_tls(const net::TlsFiles& files) {
 }
 
 Result<void, std::string> Daemon::open_parts() {
-    auto server = open_postgres_server(settings_, *log_, postgres_figures_);
+    auto server = open_postgres_server(settings_, {*log_, postgres_figures_, *runtime_});
     if (!server) {
         return Unexpected{server.error()};
     }

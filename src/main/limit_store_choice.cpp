@@ -52,7 +52,6 @@ Result<void, std::string> open_postgres(const Settings& settings, const LimitSto
                                         ChosenLimitStore& chosen) {
     PostgresLimitOptions options;
     options.observer = &world.servers;
-    options.runtime = &world.runtime;
     options.patience = settings.limits.deadline;
     options.key_wait = key_wait(settings.limits.deadline);
     auto store = open_postgres_limit_store(world.postgres, options, world.log);

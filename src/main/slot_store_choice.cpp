@@ -64,9 +64,8 @@ Result<OpenSlotStore, std::string> open_embedded(const Settings& settings, Ledge
 
 }  // namespace
 
-Result<std::shared_ptr<postgres::Server>, std::string> open_postgres_server(const Settings& settings,
-                                                                            Log& log,
-                                                                            postgres::PoolMetrics& metrics) {
+Result<std::shared_ptr<postgres::Server>, std::string> open_postgres_server(
+    const Settings& settings, const postgres::ServerWorld& world) {
     if (settings.store != StoreKind::Postgres) {
         return std::shared_ptr<postgres::Server>{};
     }
@@ -75,7 +74,7 @@ Result<std::shared_ptr<postgres::Server>, std::string> open_postgres_server(cons
     pool.min = settings.postgres.pool_min;
     pool.max = settings.postgres.pool_max;
     const auto care = settings.postgres.migrate ? postgres::SchemaCare::Migrate : postgres::SchemaCare::Check;
-    return postgres::Server::open(pool, care, log, metrics);
+    return postgres::Server::open(pool, care, world);
 }
 
 Result<OpenSlotStore, std::string> open_slot_store(const Settings& settings, LedgerWorld world,

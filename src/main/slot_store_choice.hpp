@@ -12,10 +12,9 @@
 namespace sluice {
 
 // The PostgreSQL that the settings name, for all stores that are on it; null when they name none. Fails with
-// one sentence. `log` and `metrics` must outlive it.
-Result<std::shared_ptr<postgres::Server>, std::string> open_postgres_server(const Settings& settings,
-                                                                            Log& log,
-                                                                            postgres::PoolMetrics& metrics);
+// one sentence.
+Result<std::shared_ptr<postgres::Server>, std::string> open_postgres_server(
+    const Settings& settings, const postgres::ServerWorld& world);
 
 // The store that the settings name, opened.
 struct OpenSlotStore {

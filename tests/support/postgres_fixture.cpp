@@ -122,7 +122,8 @@ std::unique_ptr<Connection> connect(const std::string& dsn) {
 
 std::shared_ptr<postgres::Server> open_server(const postgres::PoolSettings& settings, Log& log,
                                               postgres::PoolMetrics& metrics) {
-    auto opened = postgres::Server::open(settings, postgres::SchemaCare::Migrate, log, metrics);
+    static const auto kRuntime = make_machine_runtime();
+    auto opened = postgres::Server::open(settings, postgres::SchemaCare::Migrate, {log, metrics, *kRuntime});
     return opened ? std::move(*opened) : throw std::runtime_error{opened.error()};
 }
 

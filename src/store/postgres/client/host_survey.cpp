@@ -1,30 +1,18 @@
 #include "store/postgres/client/host_survey.hpp"
 
-#include <condition_variable>
-#include <mutex>
-
 namespace sluice::postgres {
 namespace {
 
 constexpr std::chrono::seconds kTurn{5};
 
-void work(const ConnectSettings& settings, const std::stop_token& stop) {
-    std::mutex mutex;
-    std::condition_variable_any never;
-    while (!stop.stop_requested()) {
-        std::unique_lock lock{mutex};
-        never.wait_for(lock, stop, kTurn, [] { return false; });
-        if (!stop.stop_requested()) {
-            Connection::meet_hosts(settings);
-        }
-    }
-}
-
 }  // namespace
 
-HostSurvey::HostSurvey(const ConnectSettings& settings) {
+HostSurvey::HostSurvey(const ConnectSettings& settings, Runtime& runtime) {
     if (Connection::has_hosts(settings)) {
-        thread_ = std::jthread{[settings](const std::stop_token& stop) { work(settings, stop); }};
+        rounds_.emplace(runtime, kTurn, [settings](const std::stop_token& /*stop*/) {
+            Connection::meet_hosts(settings);
+            return kTurn;
+        });
     }
 }
 

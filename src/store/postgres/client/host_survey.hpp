@@ -1,7 +1,8 @@
 #pragma once
 
-#include <thread>
+#include <optional>
 
+#include "base/repeating.hpp"
 #include "store/postgres/client/connection.hpp"
 
 namespace sluice::postgres {
@@ -11,10 +12,10 @@ namespace sluice::postgres {
 class HostSurvey {
 public:
     // Does nothing for an address with one host.
-    explicit HostSurvey(const ConnectSettings& settings);
+    HostSurvey(const ConnectSettings& settings, Runtime& runtime);
 
 private:
-    std::jthread thread_;
+    std::optional<Repeating> rounds_;
 };
 
 }  // namespace sluice::postgres

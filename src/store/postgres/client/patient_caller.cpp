@@ -1,17 +1,11 @@
 #include "store/postgres/client/patient_caller.hpp"
 
-#include <thread>
+#include "store/postgres/client/retry_pause.hpp"
 
 namespace sluice::postgres {
 namespace {
 
 using std::chrono::steady_clock;
-
-// From one to two times as long, by the lowest digits of the clock: good enough to keep callers apart.
-std::chrono::microseconds jittered(std::chrono::microseconds pause) {
-    const auto ticks = steady_clock::now().time_since_epoch().count();
-    return pause + std::chrono::microseconds{ticks / 7 % (pause.count() + 1)};
-}
 
 }  // namespace
 
@@ -40,7 +34,7 @@ Result<Rows, Failure> PatientCaller::insist(const Statement& statement, const Pa
             }
             return rows;
         }
-        std::this_thread::sleep_for(jittered(patience.pause));
+        pause_before_retry(patience.pause);
     }
 }
 

@@ -5,8 +5,7 @@
 
 namespace sluice::postgres {
 
-// How long something is tried again, and how long the pause between two tries is, at least; at most it is
-// twice that, so that several who wait for the same do not meet each time.
+// How long something is tried again, and the pause between two tries, as pause_before_retry() takes it.
 struct Patience {
     std::chrono::milliseconds total{2000};
     std::chrono::milliseconds pause{5};

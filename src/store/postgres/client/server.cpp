@@ -5,10 +5,10 @@
 
 namespace sluice::postgres {
 
-Result<std::shared_ptr<Server>, std::string> Server::open(PoolSettings settings, SchemaCare care, Log& log,
-                                                          PoolMetrics& metrics) {
+Result<std::shared_ptr<Server>, std::string> Server::open(PoolSettings settings, SchemaCare care,
+                                                          const ServerWorld& world) {
     if (!settings.connect.lives) {
-        settings.connect.lives = std::make_shared<ServerLives>(log);
+        settings.connect.lives = std::make_shared<ServerLives>(world.log);
     }
     Connection::meet_hosts(settings.connect);  // The first that takes writes may be an old primary.
     const auto connection = Connection::open(migration_settings(settings.connect));
@@ -20,10 +20,13 @@ Result<std::shared_ptr<Server>, std::string> Server::open(PoolSettings settings,
     if (!ready) {
         return Unexpected{ready.error().message};
     }
-    return std::shared_ptr<Server>{new Server{std::move(settings), log, metrics}};
+    return std::shared_ptr<Server>{new Server{std::move(settings), world}};
 }
 
-Server::Server(PoolSettings settings, Log& log, PoolMetrics& metrics)
-    : settings_{std::move(settings)}, pool_{settings_, log, metrics}, survey_{settings_.connect} {}
+Server::Server(PoolSettings settings, const ServerWorld& world)
+    : settings_{std::move(settings)},
+      runtime_{world.runtime},
+      pool_{settings_, world.log, world.metrics},
+      survey_{settings_.connect, world.runtime} {}
 
 }  // namespace sluice::postgres

@@ -98,16 +98,15 @@ class Store final : public PostgresLimitStore {
 public:
     Store(std::shared_ptr<Server> server, const PostgresLimitOptions& options, Log& log)
         : options_{options},
-          own_runtime_{options.runtime == nullptr ? make_machine_runtime() : nullptr},
-          runtime_{own_runtime_ ? *own_runtime_ : *options.runtime},
           log_{log},
           turns_{options.key_wait},
           server_{std::move(server)},
           // Keys are all that is ever waited for.
           pool_{server_->pool(), {.lock_timeout = options.key_wait}},
-          sweeper_{pool_, log, runtime_},
+          sweeper_{pool_, log, server_->runtime()},
           name_{server_in(server_->address())},
-          watch_{{name_, options.patience, runtime_, options.observer}, [this] { return probe(); }} {}
+          watch_{{name_, options.patience, server_->runtime(), options.observer},
+                 [this] { return probe(); }} {}
 
     void gave_up_on(std::string_view /*key*/) override { watch_.failed(name_ + " does not answer in time"); }
 
@@ -371,8 +370,6 @@ private:
     }
 
     const PostgresLimitOptions options_;
-    const std::unique_ptr<Runtime> own_runtime_;
-    Runtime& runtime_;
     Log& log_;
     KeyTurns turns_;
     const std::shared_ptr<Server> server_;  // Other stores use it too.

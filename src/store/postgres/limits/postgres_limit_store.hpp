@@ -20,7 +20,6 @@ struct PostgresLimitOptions {
     // as the store lives: see ServerWatch.
     std::chrono::milliseconds patience{50};
     ServerObserver* observer = nullptr;
-    Runtime* runtime = nullptr;  // Outlives the store. Null: it has one of its own.
 };
 
 // Limits on a PostgreSQL that any number of nodes and applications share. Its clock decides. What was charged

@@ -1,10 +1,10 @@
 #include "store/postgres/slots/batch_assigner.hpp"
 
 #include <algorithm>
-#include <thread>
 #include <unordered_map>
 
 #include "app/slots/slot_errors.hpp"
+#include "store/postgres/client/retry_pause.hpp"
 #include "store/postgres/slots/held_search.hpp"
 #include "store/postgres/slots/store_trouble.hpp"
 
@@ -16,7 +16,6 @@ using std::chrono::steady_clock;
 using SteadyTime = steady_clock::time_point;
 
 constexpr milliseconds kPatience{2000};  // For windows that others hold, and for a server that is away.
-constexpr milliseconds kPause{5};
 constexpr int kInVainMax = 3;  // Attempts of a group of all or none, until what is believed is read anew.
 constexpr std::chrono::microseconds kWork{
     200};  // For each event of a group of all or none: it is no waiting.
@@ -208,7 +207,7 @@ void BatchAssigner::decide(Group group, Patience& patience) {
             return;
         }
         failure = decide_free(rest, patience);
-        std::this_thread::sleep_for(kPause);
+        pause_before_retry();
     }
 }
 
@@ -241,7 +240,7 @@ std::optional<Failure> BatchAssigner::decide_together(Group group, Patience& pat
         rest = undecided(rest);
         if (rest.size() == before && !(tried && *tried == Next::LookFurtherOn)) {
             search.avoid.clear();
-            std::this_thread::sleep_for(kPause);
+            pause_before_retry();
         }
     }
     return failure;
@@ -279,7 +278,7 @@ void BatchAssigner::decide_all(Group group, Patience& patience) {
             if (++in_vain % kInVainMax == 0) {
                 forget_windows_of(undecided(group));
             }
-            std::this_thread::sleep_for(kPause);
+            pause_before_retry();
         }
     } while (!patience.is_over());
     report(failure);

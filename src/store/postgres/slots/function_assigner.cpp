@@ -1,9 +1,9 @@
 #include "store/postgres/slots/function_assigner.hpp"
 
 #include <algorithm>
-#include <thread>
 
 #include "app/slots/slot_errors.hpp"
+#include "store/postgres/client/retry_pause.hpp"
 #include "store/postgres/slots/slot_rows.hpp"
 #include "store/postgres/slots/store_trouble.hpp"
 
@@ -42,7 +42,7 @@ std::vector<SlotOutcome> FunctionAssigner::assign_each(std::span<const AssignSlo
     const auto is_open = [](const Tried& tried) { return !tried.outcome; };
     attempt(events, outcomes);
     while (std::ranges::any_of(outcomes, is_open) && steady_clock::now() < deadline) {
-        std::this_thread::sleep_for(kPause);
+        pause_before_retry(kPause);
         attempt(events, outcomes);
     }
     std::vector<SlotOutcome> result;

@@ -1,8 +1,5 @@
 #include "store/postgres/slots/housekeeper.hpp"
 
-#include <condition_variable>
-#include <mutex>
-
 #include "store/postgres/slots/slot_rows.hpp"
 
 namespace sluice::postgres {
@@ -26,25 +23,20 @@ constexpr Statement kForgetWindows{"forget_windows",
 
 }  // namespace
 
-Housekeeper::Housekeeper(ConnectionSource& pool, std::optional<Duration> retention, Log& log)
-    : pool_{pool}, retention_{retention}, log_{log}, thread_{[this](const std::stop_token& stop) {
-          work(stop);
-      }} {}
+Housekeeper::Housekeeper(ConnectionSource& pool, std::optional<Duration> retention, Log& log,
+                         Runtime& runtime)
+    : pool_{pool},
+      retention_{retention},
+      log_{log},
+      rounds_{runtime, Repeating::Pause{0}, [this](const std::stop_token& stop) {
+                  sweep_frontier(stop);
+                  forget_old_windows(stop);
+                  return kTurn;
+              }} {}
 
-void Housekeeper::work(const std::stop_token& stop) {
-    std::mutex mutex;
-    std::condition_variable_any never;
-    while (!stop.stop_requested()) {
-        sweep_frontier();
-        forget_old_windows(stop);
-        std::unique_lock lock{mutex};
-        never.wait_for(lock, stop, kTurn, [] { return false; });
-    }
-}
-
-void Housekeeper::sweep_frontier() {
+void Housekeeper::sweep_frontier(const std::stop_token& stop) {
     std::int64_t removed = kRowsMax;
-    while (removed == kRowsMax) {
+    while (removed == kRowsMax && !stop.stop_requested()) {
         const auto rows = run(kSweepFrontier, Parameters{}.add(kRowsMax));
         removed = rows ? rows->affected() : 0;
     }

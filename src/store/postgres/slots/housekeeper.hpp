@@ -1,8 +1,8 @@
 #pragma once
 
 #include <optional>
-#include <thread>
 
+#include "base/repeating.hpp"
 #include "base/time.hpp"
 #include "store/postgres/client/connection_pool.hpp"
 
@@ -14,11 +14,10 @@ namespace sluice::postgres {
 // slot. The server's clock decides what is old.
 class Housekeeper {
 public:
-    Housekeeper(ConnectionSource& pool, std::optional<Duration> retention, Log& log);
+    Housekeeper(ConnectionSource& pool, std::optional<Duration> retention, Log& log, Runtime& runtime);
 
 private:
-    void work(const std::stop_token& stop);
-    void sweep_frontier();
+    void sweep_frontier(const std::stop_token& stop);
     void forget_old_windows(const std::stop_token& stop);
     // Nothing when it failed, which was logged.
     std::optional<Rows> run(const Statement& statement, Parameters parameters);
@@ -26,7 +25,7 @@ private:
     ConnectionSource& pool_;
     const std::optional<Duration> retention_;
     Log& log_;
-    std::jthread thread_;  // Last: it uses all of the above.
+    Repeating rounds_;  // Last: they use all of the above.
 };
 
 }  // namespace sluice::postgres

@@ -1,6 +1,7 @@
 #include "store/postgres/slots/provisioner.hpp"
 
 #include "store/postgres/client/connection_pool.hpp"
+#include "store/postgres/client/retry_pause.hpp"
 
 namespace sluice::postgres {
 namespace {
@@ -12,12 +13,16 @@ constexpr WindowIndex kWindowsBetweenNotes = 100;
 // For another node, or this one in the background, that is at the same chunk: they need no longer. An
 // application's open transaction may.
 constexpr std::chrono::milliseconds kPatience{100};
-constexpr std::chrono::milliseconds kPause{5};
 
 }  // namespace
 
-Provisioner::Provisioner(ConnectionSource& pool, Log& log)
-    : pool_{pool}, log_{log}, thread_{[this](const std::stop_token& stop) { work(stop); }} {}
+Provisioner::Provisioner(ConnectionSource& pool, Log& log, Runtime& runtime)
+    : pool_{pool},
+      log_{log},
+      background_{runtime, Repeating::kUntilNudged, [this](const std::stop_token& /*stop*/) {
+                      do_what_waits();
+                      return Repeating::kUntilNudged;
+                  }} {}
 
 Result<std::vector<std::int64_t>, Failure> Provisioner::provision(const PoolName& pool,
                                                                   const std::vector<std::int64_t>& windows) {
@@ -27,7 +32,7 @@ Result<std::vector<std::int64_t>, Failure> Provisioner::provision(const PoolName
         if (!busy || busy->empty() || std::chrono::steady_clock::now() >= deadline) {
             return busy;
         }
-        std::this_thread::sleep_for(kPause);
+        pause_before_retry();
     }
 }
 
@@ -53,7 +58,7 @@ void Provisioner::provision_soon(const PoolName& pool, std::vector<std::int64_t>
         const std::lock_guard lock{mutex_};
         waiting_.insert_or_assign(pool, std::move(windows));
     }
-    wanted_.notify_one();
+    background_.nudge();
 }
 
 void Provisioner::filled_up_to(const PoolName& pool, WindowIndex window, Duration window_size) {
@@ -67,7 +72,7 @@ void Provisioner::filled_up_to(const PoolName& pool, WindowIndex window, Duratio
         last->second = hundred;
         filled_.insert_or_assign(pool, window * window_size.count());
     }
-    wanted_.notify_one();
+    background_.nudge();
 }
 
 Result<void, Failure> Provisioner::note_full(const PoolName& pool, std::int64_t window) {
@@ -81,25 +86,22 @@ Result<void, Failure> Provisioner::note_full(const PoolName& pool, std::int64_t 
     return {};
 }
 
-void Provisioner::work(const std::stop_token& stop) {
-    while (!stop.stop_requested()) {
-        std::map<PoolName, std::vector<std::int64_t>> wishes;
-        std::map<PoolName, std::int64_t> filled;
-        {
-            std::unique_lock lock{mutex_};
-            wanted_.wait(lock, stop, [this] { return !waiting_.empty() || !filled_.empty(); });
-            wishes.swap(waiting_);
-            filled.swap(filled_);
+void Provisioner::do_what_waits() {
+    std::map<PoolName, std::vector<std::int64_t>> wishes;
+    std::map<PoolName, std::int64_t> filled;
+    {
+        const std::lock_guard lock{mutex_};
+        wishes.swap(waiting_);
+        filled.swap(filled_);
+    }
+    for (const auto& [pool, windows] : wishes) {
+        if (const auto done = provision(pool, windows); !done) {
+            log_.write(LogLevel::Debug, "Provisioner", "No counters ahead: " + done.error().message);
         }
-        for (const auto& [pool, windows] : wishes) {
-            if (const auto done = provision(pool, windows); !done) {
-                log_.write(LogLevel::Debug, "Provisioner", "No counters ahead: " + done.error().message);
-            }
-        }
-        for (const auto& [pool, window] : filled) {
-            if (const auto done = note_full(pool, window); !done) {
-                log_.write(LogLevel::Debug, "Provisioner", "Full chunks not noted: " + done.error().message);
-            }
+    }
+    for (const auto& [pool, window] : filled) {
+        if (const auto done = note_full(pool, window); !done) {
+            log_.write(LogLevel::Debug, "Provisioner", "Full chunks not noted: " + done.error().message);
         }
     }
 }

@@ -1,11 +1,10 @@
 #pragma once
 
-#include <condition_variable>
 #include <map>
 #include <mutex>
-#include <thread>
 #include <vector>
 
+#include "base/repeating.hpp"
 #include "core/slots/slot.hpp"
 #include "store/postgres/client/connection_pool.hpp"
 
@@ -15,7 +14,7 @@ namespace sluice::postgres {
 // Thread safety: all of it.
 class Provisioner {
 public:
-    Provisioner(ConnectionSource& pool, Log& log);
+    Provisioner(ConnectionSource& pool, Log& log, Runtime& runtime);
 
     // Windows by their start in milliseconds. Gives those that another transaction, which has not ended, is
     // at.
@@ -33,16 +32,15 @@ private:
     Result<std::vector<std::int64_t>, Failure> try_once(const PoolName& pool,
                                                         const std::vector<std::int64_t>& windows);
     Result<void, Failure> note_full(const PoolName& pool, std::int64_t window);
-    void work(const std::stop_token& stop);
+    void do_what_waits();
 
     ConnectionSource& pool_;
     Log& log_;
     std::mutex mutex_;
-    std::condition_variable_any wanted_;
     std::map<PoolName, std::vector<std::int64_t>> waiting_;  // Guarded by mutex_. The latest wish of each.
     std::map<PoolName, std::int64_t> filled_;                // Guarded by mutex_. To be noted.
     std::map<PoolName, WindowIndex> hundreds_;               // Guarded by mutex_. What was noted last.
-    std::jthread thread_;                                    // Last: it uses all of the above.
+    Repeating background_;                                   // Last: it uses all of the above.
 };
 
 }  // namespace sluice::postgres

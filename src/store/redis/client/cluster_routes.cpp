@@ -1,10 +1,9 @@
 #include <algorithm>
-#include <condition_variable>
 #include <map>
 #include <mutex>
 #include <set>
-#include <thread>
 
+#include "base/repeating.hpp"
 #include "store/redis/client/cluster_slot.hpp"
 #include "store/redis/client/routes.hpp"
 
@@ -66,17 +65,14 @@ Result<std::vector<SlotRange>, std::string> ask_for_slots(const Endpoint& node, 
     return std::move(*ranges);
 }
 
-// The map of the slots, and a pool for each master. A thread asks for the map anew when something is lost.
+// The map of the slots, and a pool for each master. The map is asked for anew when something is lost.
 class ClusterRoutes final : public Routes {
 public:
     ClusterRoutes(std::vector<Endpoint> seeds, Greeting greeting, PoolWishes wishes)
         : seeds_{std::move(seeds)}, greeting_{std::move(greeting)}, wishes_{std::move(wishes)} {}
 
     ~ClusterRoutes() override {
-        thread_.request_stop();
-        if (thread_.joinable()) {
-            thread_.join();
-        }
+        rounds_.stop();
         // Pools have threads that ask for slots, until they are gone.
         std::map<Endpoint, std::shared_ptr<ConnectionPool>> gone;
         const std::lock_guard lock{mutex_};
@@ -94,7 +90,6 @@ public:
                 return first;
             }
         }
-        thread_ = std::jthread{[this](const std::stop_token& stop) { tend(stop); }};
         return {};
     }
 
@@ -144,7 +139,7 @@ private:
     // With mutex_ held.
     void disturb() {
         old_ = true;
-        disturbed_.notify_one();
+        rounds_.nudge();
     }
 
     // With mutex_ held.
@@ -189,20 +184,20 @@ private:
         return homes_[endpoint] = static_cast<std::size_t>(least - crowds.begin());
     }
 
-    void tend(const std::stop_token& stop) {
-        while (!stop.stop_requested()) {
-            {
-                std::unique_lock lock{mutex_};
-                disturbed_.wait(lock, stop, [this] { return old_; });
-                old_ = false;
+    // Asks for the map if it may not be true any more, and says when to look again: not at once, whatever
+    // happens.
+    Repeating::Pause look_again() {
+        {
+            const std::lock_guard lock{mutex_};
+            if (!old_) {
+                return Repeating::kUntilNudged;
             }
-            if (!stop.stop_requested()) {
-                const bool learned = learn().has_value();
-                std::unique_lock lock{mutex_};
-                old_ = old_ || !learned;
-                disturbed_.wait_for(lock, stop, kPause, [] { return false; });
-            }
+            old_ = false;
         }
+        const bool learned = learn().has_value();
+        const std::lock_guard lock{mutex_};
+        old_ = old_ || !learned;
+        return kPause;
     }
 
     std::vector<Endpoint> known_nodes() {
@@ -261,7 +256,6 @@ private:
     const PoolWishes wishes_;
     std::size_t lanes_ = 0;  // As many as there were masters when it was opened.
     std::mutex mutex_;
-    std::condition_variable_any disturbed_;
     std::map<Endpoint, std::shared_ptr<ConnectionPool>> pools_;  // Guarded by mutex_, like all below.
     std::vector<std::shared_ptr<ConnectionPool>> slots_{kSlots};
     std::map<Endpoint, std::size_t> homes_;  // The lane of each master.
@@ -269,7 +263,9 @@ private:
         std::vector<std::size_t>(kSlots);  // One that nobody has keeps its last.
     bool old_ = false;                     // What is known of the slots may not be true any more.
     std::size_t turn_ = 0;
-    std::jthread thread_;
+    Repeating rounds_{wishes_.runtime, Repeating::kUntilNudged, [this](const std::stop_token& /*stop*/) {
+                          return look_again();
+                      }};  // Last: they use all of the above.
 };
 
 }  // namespace
