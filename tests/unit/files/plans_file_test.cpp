@@ -1,9 +1,10 @@
+#include "files/plans_file.hpp"
+
 #include <fstream>
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "files/plans_file.hpp"
 #include "support/temp_folder.hpp"
 
 namespace sluice {

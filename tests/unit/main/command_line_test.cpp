@@ -1,10 +1,11 @@
+#include "main/command_line.hpp"
+
 #include <fstream>
 #include <set>
 #include <sstream>
 
 #include <gmock/gmock.h>
 
-#include "main/command_line.hpp"
 #include "main/human_output.hpp"
 #include "main/windows_command.hpp"
 

@@ -18,7 +18,7 @@ protected:
     void store(WindowRange range, Places places, PoolId pool = kPool) {
         SlotChanges changes;
         for (WindowIndex window = range.first; window <= range.last; ++window) {
-            changes.counts.push_back({pool, window, places});
+            changes.counts.push_back({pool, window, {places}});
         }
         ASSERT_TRUE(tables_.commit(changes));
     }

@@ -37,7 +37,7 @@ protected:
 
 TEST_F(LedgerStateTest, ReadsAgainWhatItForgotForTheSizeOfAllPoolsTogether) {
     SlotChanges changes;
-    changes.counts.push_back({one_.id, 7, 5});
+    changes.counts.push_back({one_.id, 7, {5}});
     ASSERT_TRUE(tables_.commit(changes));
     touch(one_, 105'000);
     touch(two_, 105'000);

@@ -30,7 +30,7 @@ protected:
 
     void overwrite(Instant window, Places places) {
         SlotChanges changes;
-        changes.counts.push_back({PoolId{1}, WindowGrid{1s}.index_of(window), places});
+        changes.counts.push_back({PoolId{1}, WindowGrid{1s}.index_of(window), {places}});
         ASSERT_TRUE(tables_->commit(changes));
     }
 
@@ -70,7 +70,7 @@ TEST_F(RecountTest, NamesACounterWithoutSlotsAndSlotsWithoutACounter) {
 TEST_F(RecountTest, NamesAWindowAboveEveryCapItEverHad) {
     SlotChanges changes;
     changes.slots.push_back(Slot{event("extra"), ConfigId{1}, kNoon, kNoon, kNoon + 1ms});
-    changes.counts.push_back({PoolId{1}, WindowGrid{1s}.index_of(kNoon), 3});
+    changes.counts.push_back({PoolId{1}, WindowGrid{1s}.index_of(kNoon), {3}});
     ASSERT_TRUE(tables_->commit(changes));
 
     EXPECT_THAT(
@@ -93,7 +93,7 @@ TEST_F(RecountTest, CountsWeightsAndNoCancelledSlots) {
     Slot cancelled{event("cancelled"), ConfigId{1}, kNoon, kNoon + 6s, kNoon + 6s};
     cancelled.state = SlotState::Cancelled;
     changes.slots = {heavy, cancelled};
-    changes.counts.push_back({PoolId{1}, WindowGrid{1s}.index_of(kNoon + 5s), 2});
+    changes.counts.push_back({PoolId{1}, WindowGrid{1s}.index_of(kNoon + 5s), {2}});
     ASSERT_TRUE(tables_->commit(changes));
 
     EXPECT_THAT(recount(*tables_)->differences, IsEmpty());

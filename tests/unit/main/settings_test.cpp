@@ -1,10 +1,11 @@
+#include "main/settings.hpp"
+
 #include <fstream>
 
 #include <gmock/gmock.h>
 
 #include "base/nearest.hpp"
 #include "files/limiter_file.hpp"
-#include "main/settings.hpp"
 #include "support/temp_folder.hpp"
 
 namespace sluice {
