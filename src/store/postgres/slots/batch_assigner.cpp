@@ -5,6 +5,7 @@
 
 #include "app/slots/slot_errors.hpp"
 #include "store/postgres/client/retry_pause.hpp"
+#include "store/postgres/slots/candidate_group.hpp"
 #include "store/postgres/slots/held_search.hpp"
 #include "store/postgres/slots/store_trouble.hpp"
 
@@ -20,71 +21,10 @@ constexpr int kInVainMax = 3;  // Attempts of a group of all or none, until what
 constexpr std::chrono::microseconds kWork{
     200};  // For each event of a group of all or none: it is no waiting.
 
-std::vector<Candidate*> undecided(std::span<Candidate*> group) {
-    std::vector<Candidate*> rest;
-    std::ranges::copy_if(group, std::back_inserter(rest),
-                         [](const Candidate* candidate) { return !candidate->outcome; });
-    return rest;
-}
-
-void refuse_rest(std::span<Candidate*> group, const SlotError& error) {
-    for (Candidate* candidate : group) {
-        if (!candidate->outcome) {
-            candidate->decide(Unexpected{error});
-        }
-    }
-}
-
 // What is told to those whose patience is over.
 SlotError last_word(const std::optional<Failure>& failure) {
     const bool away = failure && !failure->contended();
     return away ? store_unavailable() : contended();
-}
-
-// Who of the group was refused, and stands first among those; null when nobody was.
-const Candidate* first_refused(std::span<Candidate*> group) {
-    const Candidate* first = nullptr;
-    for (const Candidate* one : group) {
-        if (one->refused != nullptr && (first == nullptr || one->refused < first->refused)) {
-            first = one;
-        }
-    }
-    return first;
-}
-
-// Nothing is left to decide, or the first that fails is known: nobody before it is undecided.
-bool is_settled(std::span<Candidate*> group) {
-    const Candidate* refused = first_refused(group);
-    return std::ranges::none_of(group, [&](const Candidate* one) {
-        return !one->outcome && (refused == nullptr || one->command < refused->refused);
-    });
-}
-
-bool is_new(const Candidate& candidate) {
-    return !candidate.outcome || (candidate.outcome->has_value() && !(*candidate.outcome)->repeated);
-}
-
-// REQUIRES: one of the group belongs to the pool.
-WindowGrid grid_of(std::span<Candidate*> group, const PoolName& pool) {
-    const auto found = std::ranges::find_if(group, [&](const Candidate* one) {
-        return one->config != nullptr && one->config->terms.pool == pool;
-    });
-    return (*found)->config->policy().grid;
-}
-
-// The last window of each pool in which this attempt has placed something.
-std::map<PoolName, const Candidate*> furthest_placed(std::span<Candidate*> group) {
-    std::map<PoolName, const Candidate*> furthest;
-    for (const Candidate* one : group) {
-        if (one->config != nullptr && one->outcome && one->outcome->has_value() &&
-            !(*one->outcome)->repeated) {
-            const auto [last, _] = furthest.try_emplace(one->config->terms.pool, one);
-            if ((*last->second->outcome)->slot.window_start < (*one->outcome)->slot.window_start) {
-                last->second = one;
-            }
-        }
-    }
-    return furthest;
 }
 
 bool same_body(const AssignSlot& one, const AssignSlot& other) {
@@ -93,15 +33,6 @@ bool same_body(const AssignSlot& one, const AssignSlot& other) {
     }
     return one.config_name == other.config_name && one.ask.requested == other.ask.requested &&
            one.ask.weight == other.ask.weight && one.ask.max_delay == other.ask.max_delay;
-}
-
-std::vector<Candidate*> pointers_to(std::vector<Candidate>& candidates) {
-    std::vector<Candidate*> pointers;
-    pointers.reserve(candidates.size());
-    for (Candidate& candidate : candidates) {
-        pointers.push_back(&candidate);
-    }
-    return pointers;
 }
 
 }  // namespace
