@@ -18,8 +18,8 @@ public:
     virtual void expire() = 0;
 };
 
-// Tells what is not over in time. All deadlines are equally far away, so that they come in the order in which
-// they were added, and a queue with one timer is enough.
+// Calls expire() of whatever is not over when its deadline comes. All deadlines are equally far away, so that
+// they come in the order in which they were added, and a queue with one timer is enough.
 // Thread safety: add() and stop() from any thread; stop() not within expire().
 class DeadlineQueue {
 public:
