@@ -152,6 +152,65 @@ TEST_P(AtomicBatch, StoresNothingOfTenThousandWhenOneIsLost) {
     EXPECT_EQ(ask(*application, "select sum(slot_ct) from rl_wndw_ct"), std::to_string(kEvents));
 }
 
+// What stands in for windows that are held lies behind the earliest that is wanted: no help at later times.
+class AtomicBatchAtManyTimes : public AtomicBatch {
+protected:
+    const std::vector<Duration> times_{0s, 900s, 1800s};
+
+    // An application that has taken three places at each of these times, and has not ended.
+    std::unique_ptr<postgres::Connection> open_application() {
+        auto application = connect();
+        ask(*application, "begin");
+        for (const Duration time : times_) {
+            for (const std::string name : {"x", "y", "z"}) {
+                const std::string ms = std::to_string(time.count());
+                ask(*application, "select sluice.assign_slot('" + name + ms + "', 'a', timestamptz " +
+                                      kNoonText + " + interval '" + ms + " ms')");
+            }
+        }
+        return application;
+    }
+
+    // One event at each of the times: how much later each is.
+    std::vector<Duration> delays(Node& node) {
+        AssignAll group;
+        for (const Duration time : times_) {
+            group.events.push_back(assign("own" + std::to_string(time.count()), "a", SlotAsk{kNoon + time}));
+        }
+        const AllOutcome outcome = run_all(*node, std::move(group));
+        EXPECT_TRUE(outcome) << outcome.error().error.detail;
+        std::vector<Duration> delays;
+        for (std::size_t i = 0; outcome && i < times_.size(); ++i) {
+            delays.push_back((*outcome)[i].slot.window_start - kNoon - times_[i]);
+        }
+        return delays;
+    }
+};
+
+INSTANTIATE_TEST_SUITE_P(Batch, AtomicBatchAtManyTimes, testing::Values(AssignWay::Batch),
+                         [](const auto&) { return "Batch"; });
+
+TEST_P(AtomicBatchAtManyTimes, PassesWindowsThatOthersHold) {
+    Node one = node();
+    must(one->put_config(draft("a", 1, 1s)));
+    for (const Duration time : times_) {  // So that there are counters.
+        const std::string early = "early" + std::to_string(time.count());
+        one.window_of(early, kNoon + time);
+        must(one.run(CancelSlot{event(early)}));
+    }
+    const auto application = open_application();
+
+    EXPECT_THAT(delays(one), ElementsAre(3s, 3s, 3s));
+}
+
+TEST_P(AtomicBatchAtManyTimes, PassesCountersThatOthersAreMaking) {
+    Node one = node();
+    must(one->put_config(draft("a", 1, 1s)));
+    const auto application = open_application();
+
+    EXPECT_THAT(delays(one), ElementsAre(100s, 100s, 100s)) << "the next chunk is free";
+}
+
 TEST_P(AtomicBatch, PlacesTenThousandOneByOneBehindABacklog) {
     constexpr std::int64_t kEvents = 10'000;
     constexpr std::int64_t kBacklog = 2'000;

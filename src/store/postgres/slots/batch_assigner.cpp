@@ -17,7 +17,7 @@ using std::chrono::steady_clock;
 using SteadyTime = steady_clock::time_point;
 
 constexpr milliseconds kPatience{2000};  // For windows that others hold, and for a server that is away.
-constexpr int kInVainMax = 3;  // Attempts of a group of all or none, until what is believed is read anew.
+constexpr int kInVainMax = 3;  // Attempts of a group of all or none, until it starts with nothing believed.
 constexpr std::chrono::microseconds kWork{
     200};  // For each event of a group of all or none: it is no waiting.
 
@@ -203,10 +203,11 @@ void BatchAssigner::decide_all(Group group, Patience& patience) {
             return;
         }
         if (!(tried && *tried == Next::LookFurtherOn)) {
-            search.avoid.clear();
             // Where some of the group find room, the others relearn a window or two each time: behind a
-            // backlog that another node has built that would take for ever.
+            // backlog that another node has built that would take for ever. What others hold is passed over
+            // meanwhile, or the group would run into them again each time it has learned something.
             if (++in_vain % kInVainMax == 0) {
+                search.avoid.clear();
                 forget_windows_of(undecided(group));
             }
             pause_before_retry();

@@ -66,10 +66,12 @@ Result<AttemptReport, Failure> BatchAttempt::run(Connection& connection) {
     std::size_t next = kStatementsPerGroup;
     for (auto& [pool, share] : shares_) {
         share.read((*rows)[next], (*rows)[next + 1]);
-        share.tell(pool, report);
         next += PoolShare::kStatements;
     }
     place_new();
+    for (const auto& [pool, share] : shares_) {
+        share.tell(pool, report);
+    }
     const auto stored = store(connection);
     if (!stored) {
         // Those that were found, too: no commit has vouched for them.

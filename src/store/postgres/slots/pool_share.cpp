@@ -152,13 +152,12 @@ void PoolShare::read(const Rows& seen, const Rows& locked) {
     const auto ahead = beyond();
     is_beyond_missing_ = ahead && seen_.erase(*ahead) == 0;
     seen_.insert(locked_.begin(), locked_.end());
-    look_for_held();
-    look_for_open();
+    sort_out_unlocked();
 }
 
 void PoolShare::tell(const PoolName& pool, AttemptReport& report) const {
     tell_missing(pool, report);
-    if (!held_.empty()) {
+    if (has_left_ && !held_.empty()) {
         report.busy[pool].insert(held_.begin(), held_.end());
     }
 }
@@ -183,38 +182,28 @@ void PoolShare::tell_missing(const PoolName& pool, AttemptReport& report) const 
     }
 }
 
-// With fewer locks than asked for, every other window with room was held by somebody.
-void PoolShare::look_for_held() {
-    if (locked_.size() >= claim_->planned.size()) {
-        return;
-    }
-    const Places room = most_room(asks_);
-    for (const auto& [window, places] : seen_) {
-        if (places <= room && !locked_.contains(window)) {
-            held_.push_back(window);
-        }
-    }
-}
-
-void PoolShare::look_for_open() {
+void PoolShare::sort_out_unlocked() {
     const auto& [planned, spare] = std::tie(claim_->planned, claim_->spare);
-    for (const WindowIndex window : planned) {
-        if (!seen_.contains(window)) {
-            open_.emplace(window, 0);
-        }
-    }
     // Spare windows are tried in their order, until there are enough.
     const bool all_tried = locked_.size() < planned.size();
     const auto last = std::ranges::find_if(spare.rbegin(), spare.rend(),
                                            [&](WindowIndex window) { return locked_.contains(window); });
-    for (const WindowIndex window : spare) {
+    const Places room = most_room(asks_);
+    const auto sort_out = [&](WindowIndex window, bool tried) {
         const auto seen = seen_.find(window);
-        const bool tried = all_tried || (last != spare.rend() && window <= *last);
         if (seen == seen_.end()) {
             open_.emplace(window, 0);
         } else if (!tried) {
             open_.insert(*seen);
+        } else if (seen->second <= room && !locked_.contains(window)) {
+            held_.push_back(window);
         }
+    };
+    for (const WindowIndex window : planned) {
+        sort_out(window, true);
+    }
+    for (const WindowIndex window : spare) {
+        sort_out(window, all_tried || (last != spare.rend() && window <= *last));
     }
 }
 
@@ -239,6 +228,7 @@ std::optional<Placement> PoolShare::place(Candidate& candidate, Random& random) 
     const bool jumps =
         placement && ((before && *before < placement->window) || placement->window > known_until);
     is_stalled_ = jumps || (!placement && before);
+    has_left_ = has_left_ || is_stalled_ || !placement;
     if (is_stalled_ || !placement) {
         // The counts may have room where no cell is free before max_delay ends, which the mirror never
         // learns.

@@ -44,7 +44,7 @@ struct AttemptReport {
     std::map<PoolName, std::vector<std::int64_t>> missing;
     bool needs_missing = false;
     std::optional<Instant> held_by_others;  // One of the windows that were skipped.
-    BusyWindows busy;                       // What was skipped and left the group short of windows.
+    BusyWindows busy;                       // What was skipped, where some found no place.
     std::chrono::nanoseconds planning{0};   // How long it took to find windows, reading them included.
 };
 
@@ -60,11 +60,12 @@ public:
     static constexpr std::size_t kStatements = 2;
     void queue_reading(Connection& connection, const PoolName& pool) const;
     void read(const Rows& seen, const Rows& locked);
-    void tell(const PoolName& pool, AttemptReport& report) const;
 
-    // Nothing: it is left for another attempt, and those behind it wait, too.
+    // Nothing: it is left for another attempt, and those behind it may have to wait, too.
     // REQUIRES: called in the order of add(), with some left out.
     std::optional<Placement> place(Candidate& candidate, Random& random);
+    // REQUIRES: all that could be were placed.
+    void tell(const PoolName& pool, AttemptReport& report) const;
 
     // What is in the windows now is not known, or not stored.
     void forget(WindowIndex window) { locked_.erase(window); }
@@ -79,8 +80,8 @@ private:
     // None when no window is wanted.
     [[nodiscard]] std::optional<WindowIndex> beyond() const;
     void tell_missing(const PoolName& pool, AttemptReport& report) const;
-    void look_for_held();
-    void look_for_open();
+    // What the windows are that were wanted and not locked: open, held or full.
+    void sort_out_unlocked();
     // All that was believed to have room was seen, and none of it had.
     [[nodiscard]] bool found_all_full() const;
 
@@ -92,15 +93,16 @@ private:
     std::map<WindowIndex, WindowCells> cells_;  // Of locked windows that have them.
     std::map<WindowIndex, Places> seen_;        // Without a lock.
     bool is_beyond_missing_ = false;
-    std::vector<WindowIndex> held_;  // By others, though the group is short of windows.
+    std::vector<WindowIndex> held_;  // By others, though there is room in them.
     // Windows that were wanted and neither locked nor found to be held or full: not there yet, or not tried.
     // Nobody may be placed behind one that may have room.
     std::map<WindowIndex, Places> open_;
     PassedWindows passed_locked_;
     PassedWindows passed_open_;
-    std::size_t next_ = 0;     // The next of `candidates_`.
-    bool is_stalled_ = false;  // Somebody was left for another attempt.
+    std::size_t next_ = 0;  // The next of `candidates_`.
     bool has_placed_ = false;
+    bool has_left_ = false;    // Somebody, for another attempt.
+    bool is_stalled_ = false;  // And all behind, because there may be room in front of what was found.
 };
 
 }  // namespace sluice::postgres

@@ -412,7 +412,8 @@ begin
 end
 $$;
 
--- Provisions the chunks of all these windows, in ascending order. Gives those that another transaction is at.
+-- Provisions the chunks of all these windows, in ascending order. Gives all windows of those chunks that another
+-- transaction is at.
 create or replace function sluice.provision_windows(a_pool text, a_windows bigint[]) returns setof bigint
 language sql as $$
     select pg_advisory_xact_lock_shared(7301, hashtext(a_pool));
@@ -422,8 +423,7 @@ language sql as $$
               from unnest(a_windows) as window_ms join sluice.pool p on p.pool_nm = a_pool
               order by 1) as chunks
     )
-    select window_ms
-    from unnest(a_windows) as window_ms join sluice.pool p on p.pool_nm = a_pool
-    join provisioned on chunk = window_ms - window_ms % (p.wndw_size_ms * p.chunk_ct)
+    select chunk + number * p.wndw_size_ms
+    from provisioned join sluice.pool p on p.pool_nm = a_pool, generate_series(0, p.chunk_ct - 1) as number
     where not done
 $$;
