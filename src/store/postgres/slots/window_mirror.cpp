@@ -11,6 +11,7 @@ namespace {
 
 constexpr std::size_t kEntriesMax = 200'000;  // Nodes and chunks of a pool; at most some 100 MB.
 constexpr std::size_t kSpare = 32;            // As many as the workers of a few nodes may hold at once.
+constexpr std::size_t kNotesMax = 100'000;    // Of a pool in which nobody plans.
 
 // A pool as one worker sees it while it plans: what it has put into windows itself, and all that nobody else
 // of this node has claimed.
@@ -111,9 +112,14 @@ std::vector<WindowIndex> choose_spare(Draft& draft, std::span<const PlacedAsk> a
 }  // namespace
 
 struct WindowMirror::PoolView {
-    Duration size;
-    PoolWindows counts;
-    std::unordered_set<WindowIndex> claimed{};
+    PoolView(Duration window_size, CountSource source) : size{window_size}, counts{std::move(source)} {}
+
+    const Duration size;
+    std::mutex planning;
+    PoolWindows counts;                         // Guarded by planning, like the next.
+    std::unordered_set<WindowIndex> claimed{};  // By workers of this node.
+    std::vector<Note> notes{};       // Guarded by the mirror's mutex, like all below. Oldest first.
+    bool is_large = false;           // Too large to be kept.
     SteadyTime asked{};              // When it was last.
     std::uint64_t changed = 0;       // The number of its last change.
     std::uint64_t read_changed = 0;  // The same when all of it was last read.
@@ -141,11 +147,17 @@ Result<WindowMirror::Claim, StoreError> WindowMirror::claim(const PoolName& pool
                                                             std::span<const PlacedAsk> asks,
                                                             const std::set<WindowIndex>& avoided) {
     std::unique_lock lock{mutex_};
-    PoolView& view = view_of(pool, asks.front().policy.grid.size());
-    view.asked = std::chrono::steady_clock::now();
-    view.changed = ++changes_;
-    Draft draft{view.counts, view.claimed, avoided};
-    Claim claim{*this, open_.insert(open_.end(), {pool, {}})};
+    const std::shared_ptr<PoolView> view = view_of(pool, asks.front().policy.grid.size());
+    view->asked = std::chrono::steady_clock::now();
+    view->changed = ++changes_;
+    lock.unlock();
+    const std::lock_guard planning{view->planning};
+    heed_notes(*view);
+    lock.lock();
+    // What came in since is newer than what is read from here on.
+    Claim claim{*this, open_.insert(open_.end(), {pool, view})};
+    lock.unlock();
+    Draft draft{view->counts, view->claimed, avoided};
     for (std::size_t i = 0; i < asks.size(); ++i) {
         claim.plan.push_back(find_window(asks[i].policy, asks[i].ask, draft));
         if (claim.plan.back()) {
@@ -158,12 +170,42 @@ Result<WindowMirror::Claim, StoreError> WindowMirror::claim(const PoolName& pool
     claim.spare = choose_spare(draft, asks);
     claim.horizon =
         claim.spare.size() < kSpare ? std::numeric_limits<WindowIndex>::max() : claim.spare.back();
-    if (const auto failure = view.counts.failure()) {
-        erase(pool);
+    lock.lock();
+    view->is_large = view->counts.entries() > kEntriesMax;
+    if (const auto failure = view->counts.failure()) {
+        if (view_of(*claim.open_) != nullptr) {
+            pools_.erase(pool);
+        }
         lock.unlock();  // The claim is given up on the way out.
         return Unexpected{*failure};
     }
     return claim;
+}
+
+void WindowMirror::heed_notes(PoolView& view) {
+    std::vector<Note> notes;
+    {
+        const std::lock_guard lock{mutex_};
+        notes.swap(view.notes);
+    }
+    for (const auto& [window, kind, places] : notes) {
+        switch (kind) {
+            case Note::Kind::Holds: view.counts.set(window, places); break;
+            case Note::Kind::HasRoom:
+                if (places < view.counts.held(window)) {
+                    view.counts.set(window, places);
+                }
+                break;
+            case Note::Kind::Unclaimed: view.claimed.erase(window); break;
+        }
+    }
+}
+
+void WindowMirror::note(const PoolName& pool, PoolView& view, Note note) {
+    view.notes.push_back(note);
+    if (view.notes.size() > kNotesMax) {
+        pools_.erase(pool);
+    }
 }
 
 void WindowMirror::learn(const Claim& claim, const std::map<WindowIndex, Places>& seen) {
@@ -175,15 +217,15 @@ void WindowMirror::learn(const Claim& claim, const std::map<WindowIndex, Places>
     view->changed = ++changes_;
     for (const auto& [window, places] : seen) {
         if (!claim.open_->overtaken.contains(window)) {
-            view->counts.set(window, places);
+            note(claim.open_->pool, *view, {window, Note::Kind::Holds, places});
         }
     }
 }
 
 void WindowMirror::doubt(const Claim& claim) {
     const std::lock_guard lock{mutex_};
-    if (!claim.open_->outlived) {
-        erase(claim.open_->pool);
+    if (view_of(*claim.open_) != nullptr) {
+        pools_.erase(claim.open_->pool);
     }
 }
 
@@ -197,88 +239,77 @@ void WindowMirror::learn_room(const PoolName& pool, Instant window_start, Places
     view.changed = ++changes_;
     const WindowIndex window = WindowGrid{view.size}.index_of(window_start);
     for (OpenClaim& open : open_) {
-        if (open.pool == pool) {
+        if (open.view == found->second) {
             open.overtaken.insert(window);
         }
     }
-    if (places < view.counts.held(window)) {
-        view.counts.set(window, places);
-    }
+    note(pool, view, {window, Note::Kind::HasRoom, places});
 }
 
 void WindowMirror::forget(const PoolName& pool) {
     const std::lock_guard lock{mutex_};
-    erase(pool);
+    pools_.erase(pool);
 }
 
 void WindowMirror::forget_all() {
     const std::lock_guard lock{mutex_};
-    while (!pools_.empty()) {
-        erase(PoolName{pools_.begin()->first});
-    }
+    pools_.clear();
 }
 
 void WindowMirror::read_again(SteadyTime quiet_since) {
     struct Quiet {
         PoolName pool;
-        Duration size;
+        std::shared_ptr<PoolView> view;
         std::uint64_t changed;
-        std::vector<WindowRange> loaded;
     };
     std::vector<Quiet> quiet;
     {
         const std::lock_guard lock{mutex_};
         for (const auto& [pool, view] : pools_) {
             if (view->asked <= quiet_since && view->changed != view->read_changed) {
-                quiet.push_back({pool, view->size, view->changed, view->counts.loaded()});
+                quiet.push_back({pool, view, view->changed});
             }
         }
     }
-    for (const auto& [pool, size, changed, loaded] : quiet) {
-        PoolWindows counts{source_of_(pool, size)};
+    for (const auto& [pool, view, changed] : quiet) {
+        PoolWindows counts{source_of_(pool, view->size)};
+        std::vector<WindowRange> loaded;
+        {
+            const std::lock_guard planning{view->planning};
+            loaded = view->counts.loaded();
+        }
         for (const WindowRange& range : loaded) {
             counts.held(range.first);
         }
+        const std::lock_guard planning{view->planning};
+        heed_notes(*view);  // Claims that were given up.
         const std::lock_guard lock{mutex_};
-        const auto view = pools_.find(pool);
         // Whatever came in meanwhile may be newer: then there is another time.
-        if (view != pools_.end() && view->second->changed == changed && !counts.failure()) {
-            view->second->counts = std::move(counts);
-            view->second->read_changed = changed;
+        if (view->changed == changed && !counts.failure()) {
+            view->counts = std::move(counts);
+            view->read_changed = changed;
         }
     }
 }
 
-WindowMirror::PoolView& WindowMirror::view_of(const PoolName& pool, Duration window_size) {
+std::shared_ptr<WindowMirror::PoolView> WindowMirror::view_of(const PoolName& pool, Duration window_size) {
     auto& view = pools_[pool];
-    if (view == nullptr || view->size != window_size || view->counts.entries() > kEntriesMax) {
-        outlive(pool);
-        view = std::make_unique<PoolView>(PoolView{window_size, PoolWindows{source_of_(pool, window_size)}});
+    if (view == nullptr || view->size != window_size || view->is_large) {
+        view = std::make_shared<PoolView>(window_size, source_of_(pool, window_size));
     }
-    return *view;
+    return view;
 }
 
 WindowMirror::PoolView* WindowMirror::view_of(const OpenClaim& open) {
     const auto view = pools_.find(open.pool);
-    return open.outlived || view == pools_.end() ? nullptr : view->second.get();
-}
-
-void WindowMirror::erase(const PoolName& pool) {
-    outlive(pool);
-    pools_.erase(pool);
-}
-
-void WindowMirror::outlive(const PoolName& pool) {
-    for (OpenClaim& open : open_) {
-        open.outlived = open.outlived || open.pool == pool;
-    }
+    return view != pools_.end() && view->second == open.view ? open.view.get() : nullptr;
 }
 
 void WindowMirror::release(const Claim& claim) {
     const std::lock_guard lock{mutex_};
     if (PoolView* view = view_of(*claim.open_)) {
         for (const WindowIndex window : claim.planned) {
-            view->claimed.erase(window);
+            note(claim.open_->pool, *view, {window, Note::Kind::Unclaimed});
         }
     }
     open_.erase(claim.open_);

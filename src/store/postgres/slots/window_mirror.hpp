@@ -30,13 +30,16 @@ struct PlacedAsk {
 // A belief that is too low costs a look. One that is too high hides a window, so it must not last: what comes
 // in while a worker has its claim is newer than all that the worker saw, and stays; and when nobody has asked
 // for a while, all is read again.
-// Thread safety: all of it. The source is read under the lock.
+// Windows are read from the server by those who plan. Who plans in the same pool waits for that; nobody else
+// does: what workers saw, gave up and heard of is only noted, and heeded by the next who plans.
+// Thread safety: all of it.
 class WindowMirror {
+    struct PoolView;
     // A claim that was not given up yet, and what came in since it was made.
     struct OpenClaim {
         PoolName pool;
-        std::unordered_set<WindowIndex> overtaken;
-        bool outlived = false;  // The view that it was made in is gone.
+        std::shared_ptr<PoolView> view;  // That it was made in; another may stand in its place by now.
+        std::unordered_set<WindowIndex> overtaken{};
     };
 
 public:
@@ -89,19 +92,28 @@ public:
     void read_again(SteadyTime quiet_since);
 
 private:
-    struct PoolView;
+    // What is to be noted of a window.
+    struct Note {
+        enum class Kind : std::uint8_t { Holds, HasRoom, Unclaimed };
+        WindowIndex window;
+        Kind kind;
+        Places places = 0;
+    };
 
     // REQUIRES for all of these: mutex_ is held.
-    PoolView& view_of(const PoolName& pool, Duration window_size);
-    PoolView* view_of(const OpenClaim& open);  // Null when it is gone.
-    void erase(const PoolName& pool);
-    void outlive(const PoolName& pool);
+    std::shared_ptr<PoolView> view_of(const PoolName& pool, Duration window_size);
+    // Null when it is not in use any more.
+    PoolView* view_of(const OpenClaim& open);
+    void note(const PoolName& pool, PoolView& view, Note note);
 
+    // REQUIRES: the view's lock is held.
+    void heed_notes(PoolView& view);
     void release(const Claim& claim);
 
     const SourceOf source_of_;
+    // Taken behind the lock of a view, never before it, and never held while windows are read.
     std::mutex mutex_;
-    std::map<PoolName, std::unique_ptr<PoolView>> pools_;  // Guarded by mutex_.
+    std::map<PoolName, std::shared_ptr<PoolView>> pools_;  // Guarded by mutex_.
     std::list<OpenClaim> open_;                            // Guarded by mutex_. As many as workers.
     std::uint64_t changes_ = 0;                            // Guarded by mutex_. Of all views.
 };

@@ -1,5 +1,8 @@
 #include "store/postgres/slots/window_mirror.hpp"
 
+#include <atomic>
+#include <future>
+
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -150,6 +153,59 @@ TEST_F(Mirror, DropsWhatItReadWhenNewsCameMeanwhile) {
     own.read_again(steady_clock::now());
 
     EXPECT_EQ(own.claim(kPool, {&ask, 1}, {}).value().planned.at(0), kFirst);
+}
+
+// A server may take two seconds for a million windows of one pool.
+TEST_F(Mirror, WhileOnePoolIsReadOnlyThoseWhoPlanInItWait) {
+    const PoolName slow_pool = test::pool("slow");
+    std::promise<void> reading;
+    std::promise<void> answer;
+    std::atomic<bool> is_slow = false;
+    WindowMirror own{[&](const PoolName& name, Duration size) -> CountSource {
+        return
+            [&, name, inner = source_of()(name, size)](WindowRange range, const SlotTables::CountSink& sink) {
+                if (name == slow_pool && is_slow.exchange(false)) {
+                    reading.set_value();
+                    answer.get_future().wait();
+                }
+                return inner(range, sink);
+            };
+    }};
+    const PlacedAsk near{{kGrid, kCap}, {kNoon, 1}};
+    const PlacedAsk far{{kGrid, kCap}, {kNoon + 24h, 1}};
+    auto worker = std::make_unique<WindowMirror::Claim>(own.claim(slow_pool, {&near, 1}, {}).value());
+    is_slow = true;
+    auto slow = std::async(std::launch::async, [&] {
+        return own.claim(slow_pool, {&far, 1}, {}).has_value();
+    });
+    reading.get_future().wait();
+
+    auto others = std::async(std::launch::async, [&] {
+        own.learn_room(slow_pool, kNoon + 5s, 0);
+        own.learn(*worker, seen(0, kCap));
+        worker.reset();
+        return own.claim(kPool, {&near, 1}, {}).value().planned.at(0);
+    });
+
+    EXPECT_EQ(others.wait_for(5s), std::future_status::ready);
+    answer.set_value();
+    EXPECT_EQ(others.get(), kFirst);
+    EXPECT_TRUE(slow.get());
+    EXPECT_EQ(own.claim(slow_pool, {&near, 1}, {}).value().planned.at(0), kFirst + 1)
+        << "what was told counts";
+}
+
+TEST_F(Mirror, ForgetsAPoolThatMuchIsToldOfAndNobodyAsksFor) {
+    (void)earliest();
+    store(0, kCap);
+    const int before = reads_;
+
+    for (int i = 0; i < 200'000; ++i) {
+        mirror_.learn_room(kPool, kNoon + 1s, 0);
+    }
+
+    EXPECT_EQ(earliest(), 1);
+    EXPECT_GT(reads_, before);
 }
 
 TEST_F(Mirror, ReadsAgainWhatIsDoubted) {
