@@ -187,8 +187,10 @@ protected:
     }
 };
 
-INSTANTIATE_TEST_SUITE_P(Batch, AtomicBatchAtManyTimes, testing::Values(AssignWay::Batch),
-                         [](const auto&) { return "Batch"; });
+INSTANTIATE_TEST_SUITE_P(Ways, AtomicBatchAtManyTimes, testing::Values(AssignWay::Batch, AssignWay::Function),
+                         [](const auto& way) {
+                             return way.param == AssignWay::Batch ? "Batch" : "Function";
+                         });
 
 TEST_P(AtomicBatchAtManyTimes, PassesWindowsThatOthersHold) {
     Node one = node();

@@ -64,7 +64,7 @@ public:
     // Nothing: it is left for another attempt, and those behind it may have to wait, too.
     // REQUIRES: called in the order of add(), with some left out.
     std::optional<Placement> place(Candidate& candidate, Random& random);
-    // REQUIRES: all that could be were placed.
+    // REQUIRES: no more calls of place().
     void tell(const PoolName& pool, AttemptReport& report) const;
 
     // What is in the windows now is not known, or not stored.
@@ -101,8 +101,8 @@ private:
     PassedWindows passed_open_;
     std::size_t next_ = 0;  // The next of `candidates_`.
     bool has_placed_ = false;
-    bool has_left_ = false;    // Somebody, for another attempt.
-    bool is_stalled_ = false;  // And all behind, because there may be room in front of what was found.
+    bool has_left_ = false;    // Somebody found no place, and is left for another attempt.
+    bool is_stalled_ = false;  // Nobody is placed any more: there may be room in front of what was found.
 };
 
 }  // namespace sluice::postgres

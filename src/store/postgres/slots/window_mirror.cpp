@@ -11,7 +11,7 @@ namespace {
 
 constexpr std::size_t kEntriesMax = 200'000;  // Nodes and chunks of a pool; at most some 100 MB.
 constexpr std::size_t kSpare = 32;            // As many as the workers of a few nodes may hold at once.
-constexpr std::size_t kNotesMax = 100'000;    // Of a pool in which nobody plans.
+constexpr std::size_t kNotesMax = 100'000;    // Of a pool in which nobody plans; with more it is forgotten.
 
 // A pool as one worker sees it while it plans: what it has put into windows itself, and all that nobody else
 // of this node has claimed.
