@@ -20,7 +20,7 @@ inline void PrintTo(const Standing& standing, std::ostream* out) {
 // Short ways to say what tests of limits talk about.
 namespace sluice::test {
 
-using namespace std::chrono_literals;  // NOLINT(google-build-using-namespace)
+using namespace std::chrono_literals;
 
 // Midnight of a Sunday in 2025: the start of a window of every size that divides a day.
 inline constexpr Moment kMidnight = std::chrono::sys_days{std::chrono::June / 1 / 2025};

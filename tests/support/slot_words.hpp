@@ -23,7 +23,7 @@ inline void PrintTo(const Slot& slot, std::ostream* out) {
 // Short ways to say what tests of slots talk about.
 namespace sluice::test {
 
-using namespace std::chrono_literals;  // NOLINT(google-build-using-namespace)
+using namespace std::chrono_literals;
 
 inline Instant at(std::string_view text) { return parse_instant(text).value(); }
 

@@ -9,7 +9,7 @@
 namespace sluice {
 namespace {
 
-using namespace std::chrono_literals;  // NOLINT(google-build-using-namespace)
+using namespace std::chrono_literals;
 
 struct Row {
     std::string text;

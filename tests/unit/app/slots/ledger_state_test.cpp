@@ -12,7 +12,7 @@
 namespace sluice {
 namespace {
 
-using namespace test;  // NOLINT(google-build-using-namespace)
+using namespace test;
 
 class LedgerStateTest : public testing::Test {
 protected:

@@ -8,7 +8,7 @@
 namespace sluice {
 namespace {
 
-using namespace test;  // NOLINT(google-build-using-namespace)
+using namespace test;
 
 constexpr PoolId kPool{3};
 constexpr WindowIndex kBase = 4096 * 100;

@@ -12,7 +12,7 @@
 namespace sluice {
 namespace {
 
-using namespace test;  // NOLINT(google-build-using-namespace)
+using namespace test;
 using testing::ElementsAre;
 using testing::IsEmpty;
 

@@ -15,7 +15,7 @@
 namespace sluice {
 namespace {
 
-using namespace test;  // NOLINT(google-build-using-namespace)
+using namespace test;
 using testing::IsEmpty;
 
 constexpr Duration kRecoveryPause{200};

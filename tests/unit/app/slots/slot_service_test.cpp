@@ -17,7 +17,7 @@
 namespace sluice {
 namespace {
 
-using namespace test;  // NOLINT(google-build-using-namespace)
+using namespace test;
 
 // A store that answers commands as a test says, and nothing else.
 class ScriptedStore final : public SlotStore {

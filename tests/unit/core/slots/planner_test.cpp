@@ -11,7 +11,7 @@
 namespace sluice {
 namespace {
 
-using namespace test;  // NOLINT(google-build-using-namespace)
+using namespace test;
 
 const WindowGrid kGrid{4s};
 const WindowIndex kFirst = kGrid.index_of(kNoon);

@@ -8,7 +8,7 @@
 namespace sluice {
 namespace {
 
-using namespace std::chrono_literals;  // NOLINT(google-build-using-namespace)
+using namespace std::chrono_literals;
 using testing::ElementsAre;
 
 constexpr OffsetRange kWhole{0ms, 999ms};

@@ -10,7 +10,7 @@
 namespace sluice {
 namespace {
 
-using namespace test;  // NOLINT(google-build-using-namespace)
+using namespace test;
 
 TEST(WindowGrid, AlignsWindowsToTheEpoch) {
     const WindowGrid grid{4s};

@@ -13,7 +13,7 @@ namespace {
 
 using test::kNoon;
 using testing::ElementsAre;
-using namespace std::chrono_literals;  // NOLINT(google-build-using-namespace)
+using namespace std::chrono_literals;
 using std::chrono::steady_clock;
 
 constexpr Places kCap = 2;

@@ -11,7 +11,7 @@
 namespace sluice::rocks {
 namespace {
 
-using namespace sluice::test;  // NOLINT(google-build-using-namespace)
+using namespace sluice::test;
 
 Slot plain_slot() { return {event("e"), ConfigId{7}, kNoon, kNoon + 4s, kNoon + 5s}; }
 
