@@ -2,21 +2,38 @@
 //
 // Part of the build: makes the description of all routes from their tables and from the fragments in FOLDER
 // (see openapi_assembly.hpp), as a file, and as the source of openapi_json().
+#include <algorithm>
+#include <array>
 #include <cstdlib>
 #include <fstream>
 #include <iostream>
 #include <iterator>
+#include <span>
 
 #include <boost/json/parse.hpp>
 #include <boost/json/serialize.hpp>
 
 #include "door/http/openapi_assembly.hpp"
-#include "main/parts.hpp"
+#include "main/part_table.hpp"
 
 namespace {
 
 namespace http = sluice::http;
 namespace json = boost::json;
+
+struct NamedRoutes {
+    std::string_view name;
+    std::span<const http::Route> (*routes)();
+};
+
+// Without what opens the parts: this tool is built before the daemon, and without its stores.
+constexpr auto kRoutesOfParts = [] {
+    std::array<NamedRoutes, sluice::kPartTable.size()> named{};
+    std::ranges::transform(sluice::kPartTable, named.begin(), [](const sluice::PartPlan& part) {
+        return NamedRoutes{part.name, part.routes};
+    });
+    return named;
+}();
 
 // Ends the build when the fragment cannot be read.
 json::object read_fragment(const std::string& path) {
@@ -68,7 +85,7 @@ int main(int count, char** words) {
         parts.push_back({routes, read_fragment(words[1] + ("/" + std::string{name}) + "_routes.json")});
     };
     add("server", http::server_routes());
-    for (const sluice::PartPlan& part : sluice::all_parts()) {
+    for (const NamedRoutes& part : kRoutesOfParts) {
         add(part.name, part.routes());
     }
     const auto document = http::assemble_openapi(parts);

@@ -6,7 +6,7 @@
 
 namespace sluice {
 
-// Every part of the daemon, in the order in which they start and stop. A new capability adds its line here.
+// Every part of the daemon, as main/part_table.hpp has them.
 std::span<const PartPlan> all_parts();
 
 }  // namespace sluice

@@ -1,0 +1,21 @@
+#pragma once
+
+#include <array>
+
+#include "door/http/limit_desk.hpp"
+#include "door/http/slot_desk.hpp"
+#include "main/limits_part.hpp"
+#include "main/part.hpp"
+#include "main/slots_part.hpp"
+
+namespace sluice {
+
+// Every part of the daemon, in the order in which they start and stop. A new capability adds its line here.
+// The daemon asks all_parts() for them. A source that reads names and routes of the table in constant
+// expressions alone need not be linked with what opens the parts: assemble_openapi is one.
+inline constexpr std::array kPartTable{
+    PartPlan{"slot", http::slot_routes, open_slots_part},
+    PartPlan{"limit", http::limit_routes, open_limits_part},
+};
+
+}  // namespace sluice
