@@ -31,12 +31,56 @@ if(SLUICE_SANITIZE)
     endif()
 endif()
 
-# sluice_layer(name SOURCES files... [USES layers...] [PRIVATE libraries...] [HEAVY headers...])
+set(SLUICE_TOGETHER 0 CACHE STRING "How many sources of a target the compiler gets at once; 0: each alone")
+
+# sluice_compiled_together(target SOURCES files... [APART files...])
+# Gives the target its sources. Where the preset wants that, the compiler gets many of them as one, and reads
+# what they include once: most of a build is nothing else. APART are those of them that are compiled alone all
+# the same: names in their unnamed namespaces are taken in others, or they have definitions of their own.
+# dev, tidy and release compile each source alone: there it shows when one lacks an include.
+# CMake's own UNITY_BUILD names sources by their full paths, so that ccache finds nothing for another clone.
+function(sluice_compiled_together target)
+    cmake_parse_arguments(ARG "" "" "SOURCES;APART" ${ARGN})
+    if(NOT SLUICE_TOGETHER)
+        target_sources(${target} PRIVATE ${ARG_SOURCES})
+        return()
+    endif()
+    set(number 0)
+    set(size 0)
+    set(unit "")
+    foreach(source IN LISTS ARG_SOURCES ITEMS "")
+        if(size EQUAL SLUICE_TOGETHER OR (size GREATER 0 AND source STREQUAL ""))
+            set(file "${CMAKE_CURRENT_BINARY_DIR}/together/${target}_${number}.cpp")
+            file(CONFIGURE OUTPUT "${file}" CONTENT "${unit}" @ONLY)
+            target_sources(${target} PRIVATE "${file}")
+            math(EXPR number "${number} + 1")
+            set(size 0)
+            set(unit "")
+        endif()
+        if(source IN_LIST ARG_APART OR IS_ABSOLUTE "${source}")
+            target_sources(${target} PRIVATE "${source}")
+        elseif(NOT source STREQUAL "")
+            # src and tests are where every target looks for includes.
+            file(RELATIVE_PATH path "${PROJECT_SOURCE_DIR}" "${CMAKE_CURRENT_SOURCE_DIR}/${source}")
+            string(REGEX REPLACE "^(src|tests)/" "" path "${path}")
+            string(APPEND unit "#include \"${path}\"\n")
+            math(EXPR size "${size} + 1")
+        endif()
+    endforeach()
+    if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
+        # GCC takes a source that is included for a header, where a class must have no unnamed member types.
+        target_compile_options(${target} PRIVATE -Wno-subobject-linkage)
+    endif()
+endfunction()
+
+# sluice_layer(name SOURCES files... [APART files...] [USES layers...] [PRIVATE libraries...]
+#              [HEAVY headers...])
 # A static library sluice_<name>. Layers it uses are passed on to its users; client libraries are its own.
-# HEAVY headers are compiled once for the layer.
+# HEAVY headers are compiled once for the layer. APART: those of the sources that are always compiled alone.
 function(sluice_layer name)
-    cmake_parse_arguments(ARG "" "" "SOURCES;USES;PRIVATE;HEAVY" ${ARGN})
-    add_library(sluice_${name} STATIC ${ARG_SOURCES})
+    cmake_parse_arguments(ARG "" "" "SOURCES;APART;USES;PRIVATE;HEAVY" ${ARGN})
+    add_library(sluice_${name} STATIC)
+    sluice_compiled_together(sluice_${name} SOURCES ${ARG_SOURCES} APART ${ARG_APART})
     list(TRANSFORM ARG_USES PREPEND sluice_)
     target_link_libraries(sluice_${name} PUBLIC sluice_options ${ARG_USES} PRIVATE ${ARG_PRIVATE})
     if(ARG_HEAVY)
@@ -114,26 +158,28 @@ function(sluice_compiled_as_test target)
     endif()
 endfunction()
 
-# sluice_contract(name SOURCES files... USES layers...)
+# sluice_contract(name SOURCES files... [APART files...] USES layers...)
 # What all adapters of a port promise: parameterised GoogleTest cases. A test that names it as its CONTRACT
 # has to instantiate it, and then runs every case: the linker leaves none out of an object library.
 function(sluice_contract name)
-    cmake_parse_arguments(ARG "" "" "SOURCES;USES" ${ARGN})
-    add_library(${name} OBJECT ${ARG_SOURCES})
+    cmake_parse_arguments(ARG "" "" "SOURCES;APART;USES" ${ARGN})
+    add_library(${name} OBJECT)
+    sluice_compiled_together(${name} SOURCES ${ARG_SOURCES} APART ${ARG_APART})
     list(TRANSFORM ARG_USES PREPEND sluice_)
     target_link_libraries(${name} PUBLIC sluice_options ${ARG_USES} GTest::gmock)
     sluice_compiled_as_test(${name})
 endfunction()
 
-# sluice_test(name LABEL label SOURCES files... [USES layers...] [CONTRACT suite] [PRIVATE libraries...]
-#             [TIMEOUT seconds] [LOCK name] [PREFIX text] [ALONE filters...] [SANITIZED address|thread...])
+# sluice_test(name LABEL label SOURCES files... [APART files...] [USES layers...] [CONTRACT suite]
+#             [PRIVATE libraries...] [TIMEOUT seconds] [LOCK name] [PREFIX text] [ALONE filters...]
+#             [SANITIZED address|thread...])
 # An executable of GoogleTest cases. ctest runs two cases at a time, but of those with the same LOCK only one,
 # and none beside a case that matches one of the ALONE filters: those measure time, have to be quick enough,
 # or change a server that others use. PREFIX comes before the names of its tests, when another has the same.
 # SANITIZED: these sanitizers run it too.
 function(sluice_test name)
     cmake_parse_arguments(ARG "" "CONTRACT;LABEL;LOCK;PREFIX;TIMEOUT"
-        "SOURCES;USES;PRIVATE;ALONE;SANITIZED" ${ARGN})
+        "SOURCES;APART;USES;PRIVATE;ALONE;SANITIZED" ${ARGN})
     string(REGEX MATCH "^[a-z]+" sanitizer "${SLUICE_SANITIZE}")
     if(sanitizer AND NOT sanitizer IN_LIST ARG_SANITIZED)
         return()
@@ -141,7 +187,8 @@ function(sluice_test name)
     if(NOT ARG_TIMEOUT)
         set(ARG_TIMEOUT 120)
     endif()
-    add_executable(${name} ${ARG_SOURCES})
+    add_executable(${name})
+    sluice_compiled_together(${name} SOURCES ${ARG_SOURCES} APART ${ARG_APART})
     list(TRANSFORM ARG_USES PREPEND sluice_)
     target_link_libraries(${name} PRIVATE sluice_options test_support ${ARG_CONTRACT} ${ARG_USES}
         ${ARG_PRIVATE} GTest::gmock GTest::gtest_main)

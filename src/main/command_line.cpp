@@ -246,7 +246,7 @@ std::string check_value(const OptionSpec& option, const std::string& origin, std
     if (option.kind == ValueKind::WholeNumber && !digits) {
         return "The value of " + origin + ", '" + value + "', is not a whole number.";
     }
-    if (option.kind == ValueKind::Duration) {
+    if (option.kind == ValueKind::TimeSpan) {
         const auto duration = duration_setting(value);
         if (!duration) {
             return origin + ": " + duration.error();

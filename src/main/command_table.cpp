@@ -8,7 +8,7 @@ namespace {
 using Options = std::vector<OptionSpec>;
 
 constexpr ValueKind kText = ValueKind::Text;
-constexpr ValueKind kDuration = ValueKind::Duration;
+constexpr ValueKind kDuration = ValueKind::TimeSpan;
 constexpr ValueKind kChoice = ValueKind::Choice;
 constexpr ValueKind kWhole = ValueKind::WholeNumber;
 constexpr ValueKind kFlag = ValueKind::Flag;

@@ -6,7 +6,7 @@
 
 namespace sluice {
 
-enum class ValueKind { Text, WholeNumber, Duration, Choice, Flag };
+enum class ValueKind { Text, WholeNumber, TimeSpan, Choice, Flag };
 
 // One thing that can follow a command: `--weight N`, or a word without dashes such as EVENT_ID.
 struct OptionSpec {
