@@ -2,7 +2,11 @@
 
 find_program(SLUICE_CCACHE ccache)
 if(SLUICE_CCACHE)
-    set(CMAKE_CXX_COMPILER_LAUNCHER "${SLUICE_CCACHE}")
+    # Sources that use a precompiled header are kept only when ccache is told that macros of the command line
+    # and __TIME__ do not change it. Without the folder in its keys, a clone finds what another has compiled.
+    set(CMAKE_CXX_COMPILER_LAUNCHER "${CMAKE_COMMAND}" -E env
+        CCACHE_SLOPPINESS=pch_defines,time_macros "CCACHE_BASEDIR=${PROJECT_SOURCE_DIR}" CCACHE_NOHASHDIR=true
+        "${SLUICE_CCACHE}")
 endif()
 
 add_library(sluice_options INTERFACE)
