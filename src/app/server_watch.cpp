@@ -66,18 +66,20 @@ void ServerWatch::judge(const std::string& reason) {
     if (down() || calm() || (probes_failed_ < kProbesToBeDown && !silent_for_long)) {
         return;
     }
-    down_.store(true, std::memory_order_relaxed);
+    // The observer first: whoever finds it down finds that told, too.
     if (settings_.observer != nullptr) {
         settings_.observer->server_down(settings_.server, reason);
     }
+    down_.store(true, std::memory_order_release);
     tell_change();
 }
 
 void ServerWatch::recover() {
     calm_.store(true, std::memory_order_relaxed);
-    if (down_.exchange(false, std::memory_order_relaxed) && settings_.observer != nullptr) {
+    if (down() && settings_.observer != nullptr) {
         settings_.observer->server_up(settings_.server);
     }
+    down_.store(false, std::memory_order_release);
     tell_change();
 }
 

@@ -53,8 +53,9 @@ public:
     ServerWatch(const ServerWatch&) = delete;
     ServerWatch& operator=(const ServerWatch&) = delete;
 
-    // Relaxed: who sees the old value for a moment makes one call too many, or takes one lock in vain.
-    [[nodiscard]] bool down() const { return down_.load(std::memory_order_relaxed); }
+    // Who sees the old value for a moment makes one call too many, or takes one lock in vain. Who finds it
+    // down, or up again, finds that the observer was told.
+    [[nodiscard]] bool down() const { return down_.load(std::memory_order_acquire); }
     // Nothing has failed since the last answer.
     [[nodiscard]] bool calm() const { return calm_.load(std::memory_order_relaxed); }
 
