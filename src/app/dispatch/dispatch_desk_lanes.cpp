@@ -1,0 +1,93 @@
+// What the desk does with lanes, outcomes and at the end.
+#include <algorithm>
+#include <utility>
+
+#include "app/dispatch/dispatch_desk.hpp"
+
+namespace sluice {
+
+SteadyTime DispatchDesk::wake_of(const Lane& lane, const TakeJudge::Note& note) const {
+    if (note.awaits == Awaits::Guard) {
+        return books_.endpoints.next(lane.name);
+    }
+    if (note.awaits == Awaits::Permit || note.awaits == Awaits::Turn) {
+        const SubjectKind kind = lane.kind == LaneKind::Host ? SubjectKind::Host : SubjectKind::Pool;
+        const SteadyTime next = books_.gates.next({kind, lane.name});
+        // In the middle of what may be planned, so that several are planned at once.
+        const bool is_time = next != SteadyTime::max() && next != SteadyTime::min();
+        return is_time ? next - options_.plan_ahead / 2 : next;
+    }
+    return note.wake;
+}
+
+// What happened since the note was made counts: another call may have ended meanwhile.
+void DispatchDesk::place(const Lane& lane, const TakeJudge::Note& note) {
+    books_.lanes.put(lane, note.awaits, wake_of(lane, note));
+}
+
+void DispatchDesk::replace(const Lane& lane) {
+    const auto awaits = books_.lanes.awaits(lane);
+    if (awaits == Awaits::Permit || awaits == Awaits::Turn || awaits == Awaits::Guard) {
+        books_.lanes.wake_by(lane, wake_of(lane, {*awaits}));
+    }
+}
+
+void DispatchDesk::replace_all_of(const Reservation& reservation) {
+    replace({LaneKind::Pool, reservation.pool.subject.name});
+    replace({LaneKind::Late, reservation.pool.subject.name});
+    if (reservation.host) {
+        replace({LaneKind::Host, reservation.host->subject.name});
+    }
+    replace({LaneKind::Endpoint, reservation.endpoint});
+}
+
+std::vector<Settlement> DispatchDesk::unsettled(std::size_t most) const {
+    const std::lock_guard lock{mutex_};
+    const auto count = static_cast<std::ptrdiff_t>(std::min(most, outcomes_.size()));
+    return {outcomes_.begin(), outcomes_.begin() + count};
+}
+
+void DispatchDesk::settled(std::span<const Settlement> settlements) {
+    const std::lock_guard lock{mutex_};
+    const SteadyTime now = clock_.now();
+    for (const Settlement& settlement : settlements) {
+        if (const auto* const again = std::get_if<Settlement::Again>(&settlement.after)) {
+            books_.lanes.wake_by({LaneKind::Due, {}}, now + again->pause);
+        } else if (std::holds_alternative<Settlement::NotSent>(settlement.after)) {
+            books_.lanes.wake_by({LaneKind::Due, {}}, now);
+        }
+    }
+    outcomes_.erase(outcomes_.begin(), outcomes_.begin() + static_cast<std::ptrdiff_t>(settlements.size()));
+}
+
+void DispatchDesk::stop_sending() {
+    const std::lock_guard lock{mutex_};
+    stopping_ = true;
+    for (const Flight& flight : flights_.remove_planned()) {
+        give_back(flight);
+    }
+    wake_();
+}
+
+void DispatchDesk::wait_for_calls(std::chrono::milliseconds patience) {
+    std::unique_lock lock{mutex_};
+    if (!flights_.empty() && patience.count() > 0) {
+        all_ended_.wait_for(lock, patience, [this] { return flights_.empty(); });
+    }
+}
+
+void DispatchDesk::close() {
+    std::unique_ptr<Timer> timer;
+    {
+        const std::lock_guard lock{mutex_};
+        closed_ = true;
+        timer = std::move(timer_);
+    }
+}
+
+DispatchFigures DispatchDesk::figures() const {
+    const std::lock_guard lock{mutex_};
+    return {flights_.size(), books_.endpoints.failing(), books_.gates.figures(clock_.now())};
+}
+
+}  // namespace sluice
