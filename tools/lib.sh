@@ -9,14 +9,15 @@ readonly root
 declare -rA package_groups=(
     [build]="g++ cmake ninja-build ccache mold libboost1.81-dev libboost-json1.81-dev librocksdb-dev
              libspdlog-dev libfmt-dev libcli11-dev libyaml-cpp-dev libssl-dev prometheus-cpp-dev libpq-dev
-             libhiredis-dev"
+             libhiredis-dev librdkafka-dev"
     [test]="libgtest-dev libgmock-dev librapidcheck-dev libbenchmark-dev curl strace pkg-config
             postgresql-15 postgresql-server-dev-15 redis-server redis-sentinel openssl python3-venv iproute2
-            pgbouncer libfaketime e2fsprogs"
+            pgbouncer libfaketime e2fsprogs default-jre-headless maven kcat"
     [check]="clang-format clang-tidy shellcheck"
     [bench]="libbenchmark-dev wrk postgresql-15"
     [postgres]="postgresql-15"
     [redis]="redis-server redis-sentinel"
+    [kafka]="default-jre-headless maven kcat"
 )
 
 say() { printf '==> %s\n' "$*" >&2; }

@@ -1,0 +1,37 @@
+#pragma once
+
+#include <memory>
+#include <string>
+
+#include <librdkafka/rdkafka.h>
+
+#include "base/result.hpp"
+#include "stream/kafka/access.hpp"
+
+namespace sluice::kafka {
+
+struct Destroy {
+    void operator()(rd_kafka_conf_t* it) const { ::rd_kafka_conf_destroy(it); }
+    void operator()(rd_kafka_t* it) const { ::rd_kafka_destroy(it); }
+    void operator()(rd_kafka_queue_t* it) const { ::rd_kafka_queue_destroy(it); }
+    void operator()(rd_kafka_event_t* it) const { ::rd_kafka_event_destroy(it); }
+    void operator()(rd_kafka_error_t* it) const { ::rd_kafka_error_destroy(it); }
+    void operator()(rd_kafka_AdminOptions_t* it) const { ::rd_kafka_AdminOptions_destroy(it); }
+    void operator()(rd_kafka_NewTopic_t* it) const { ::rd_kafka_NewTopic_destroy(it); }
+    void operator()(const rd_kafka_metadata_t* it) const { ::rd_kafka_metadata_destroy(it); }
+};
+template <class T>
+using Owned = std::unique_ptr<T, Destroy>;
+
+using Properties = std::map<std::string, std::string>;
+
+// Our own settings. The access beats `defaults`, and may not name what is in `promised`.
+struct ClientSettings {
+    Properties defaults;
+    Properties promised;
+};
+
+// A client that reports by events on its main queue, and never by callbacks. Fails with one sentence.
+Result<Owned<rd_kafka_t>, std::string> open_client(const Access& access, const ClientSettings& settings);
+
+}  // namespace sluice::kafka
