@@ -2,10 +2,35 @@
 
 #include <set>
 
+#include "base/json_text.hpp"
 #include "files/yaml_file_internal.hpp"
 
 namespace sluice {
 namespace {
+
+// An alias may make a tree its own branch; no setting lies deeper than this.
+constexpr int kDepthMax = 8;
+
+std::string json_of(const YAML::Node& node, int depth = 0) {
+    if (depth == kDepthMax || node.IsNull()) {
+        return "null";
+    }
+    std::string json;
+    if (node.IsSequence()) {
+        for (const YAML::Node& item : node) {
+            json += (json.empty() ? "" : ",") + json_of(item, depth + 1);
+        }
+        return "[" + json + "]";
+    }
+    if (node.IsMap()) {
+        for (const auto& entry : node) {
+            json += (json.empty() ? "" : ",") + json_of(entry.first, depth + 1) + ":" +
+                    json_of(entry.second, depth + 1);
+        }
+        return "{" + json + "}";
+    }
+    return json_string(node.Scalar());
+}
 
 // Collects the leaves of a tree under their full keys.
 class Flattening {
@@ -27,9 +52,6 @@ public:
     }
 
 private:
-    // An alias may make a tree its own branch; no setting lies deeper than this.
-    static constexpr int kDepthMax = 8;
-
     void visit(const std::string& prefix, const YAML::Node& map, int depth = 0) {
         for (const auto& entry : map) {
             if (!entry.first.IsScalar() || depth == kDepthMax) {
@@ -50,8 +72,8 @@ private:
                 return;
             }
             const bool single = entry.second.IsScalar();
-            entries_.push_back(
-                {key, single ? entry.second.Scalar() : "", entry.first.Mark().line + 1, single});
+            entries_.push_back({key, single ? entry.second.Scalar() : json_of(entry.second),
+                                entry.first.Mark().line + 1, single});
         }
     }
 

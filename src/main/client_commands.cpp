@@ -7,10 +7,13 @@
 #include "base/iso8601.hpp"
 #include "base/json_text.hpp"
 #include "main/client_call.hpp"
+#include "main/dispatch_commands.hpp"
 #include "main/human_output.hpp"
 
 namespace sluice {
 namespace {
+
+using Request = Result<net::HttpRequest, std::string>;
 
 void add_text(JsonObject& body, const Invocation& from, const std::string& option, std::string_view field) {
     if (from.has(option)) {
@@ -25,7 +28,7 @@ void add_number(JsonObject& body, const Invocation& from, const std::string& opt
     }
 }
 
-std::string asking_body(const Invocation& invocation) {
+Result<std::string, std::string> asking_body(const Invocation& invocation) {
     JsonObject body;
     add_text(body, invocation, "EVENT_ID", "eventId");
     add_text(body, invocation, "config-name", "configName");
@@ -33,10 +36,13 @@ std::string asking_body(const Invocation& invocation) {
               invocation.has("at") ? invocation.value("at") : format_instant(SystemClock{}.now()));
     add_number(body, invocation, "weight", "weight");
     add_text(body, invocation, "max-delay", "maxDelay");
+    if (auto error = add_work(body, invocation)) {
+        return Unexpected{*std::move(error)};
+    }
     return body.done();
 }
 
-std::string config_body(const Invocation& invocation) {
+Result<std::string, std::string> config_body(const Invocation& invocation) {
     JsonObject body;
     add_text(body, invocation, "NAME", "configName");
     add_number(body, invocation, "max-per-window", "maxPerWindow");
@@ -45,6 +51,9 @@ std::string config_body(const Invocation& invocation) {
     add_number(body, invocation, "max-lookahead", "maxLookahead");
     add_text(body, invocation, "spread", "spread");
     add_text(body, invocation, "past", "past");
+    if (auto error = add_dispatch(body, invocation)) {
+        return Unexpected{*std::move(error)};
+    }
     return body.done();
 }
 
@@ -108,8 +117,17 @@ net::HttpRequest to_limit_request(const Invocation& invocation) {
     return {path == "key reset" ? "DELETE" : "GET", key + plans};
 }
 
-net::HttpRequest to_request(const Invocation& invocation) {
+// A request with this body, if it could be made.
+Request posting(const std::string& target, Result<std::string, std::string> body) {
+    return body ? Request{net::HttpRequest{"POST", target, *std::move(body)}} : Unexpected{body.error()};
+}
+
+// Fails with one sentence when options do not go together.
+Request to_request(const Invocation& invocation) {
     const std::string& path = invocation.command->path;
+    if (is_dispatch_command(path)) {
+        return to_dispatch_request(invocation);
+    }
     if (invocation.has("KEY")) {
         return to_limit_request(invocation);
     }
@@ -117,31 +135,31 @@ net::HttpRequest to_request(const Invocation& invocation) {
         return to_plan_request(invocation);
     }
     if (path == "config list") {
-        return {"GET", "/admin/rate-limit/configs"};
+        return net::HttpRequest{"GET", "/admin/rate-limit/configs"};
     }
     const std::string slot = "/api/v1/slots/" + net::url_encoded(invocation.value("EVENT_ID"));
     const std::string name =
         invocation.has("NAME") ? "?name=" + net::url_encoded(invocation.value("NAME")) : "";
     if (path == "assign") {
-        return {"POST", "/api/v1/slots", asking_body(invocation)};
+        return posting("/api/v1/slots", asking_body(invocation));
     }
     if (path == "quote") {
-        return {"POST", "/api/v1/slots/quote", asking_body(invocation)};
+        return posting("/api/v1/slots/quote", asking_body(invocation));
     }
     if (path == "slot get") {
-        return {"GET", slot};
+        return net::HttpRequest{"GET", slot};
     }
     if (path == "slot cancel") {
-        return {"DELETE", slot};
+        return net::HttpRequest{"DELETE", slot};
     }
     if (path == "slot move") {
-        return {"POST", slot + "/move", JsonObject{}.text("requestedTime", invocation.value("at")).done()};
+        return posting(slot + "/move", JsonObject{}.text("requestedTime", invocation.value("at")).done());
     }
     if (path == "config set") {
-        return {"POST", "/admin/rate-limit/config", config_body(invocation)};
+        return posting("/admin/rate-limit/config", config_body(invocation));
     }
-    return {"GET",
-            "/admin/rate-limit/config" + std::string{path == "config history" ? "/history" : ""} + name};
+    return net::HttpRequest{
+        "GET", "/admin/rate-limit/config" + std::string{path == "config history" ? "/history" : ""} + name};
 }
 
 // What is told where the server's answer says nothing to a person: what was done, to what.
@@ -196,7 +214,9 @@ std::string output_of(const Invocation& invocation, const net::HttpResponse& res
                "100 --refill 10/s\n" +
                file_error_line(response.body);
     }
-    return human_output(response.body);
+    const std::string& path = invocation.command->path;
+    return path == "slot get" || is_dispatch_command(path) ? dispatch_output(invocation, response.body)
+                                                           : human_output(response.body);
 }
 
 }  // namespace
@@ -206,7 +226,11 @@ ExitCode run_client_command(const Invocation& invocation, std::ostream& out, std
     if (!server) {
         return fail(errors, ExitCode::Usage, server.error());
     }
-    const auto response = server->send(to_request(invocation));
+    auto request = to_request(invocation);
+    if (!request) {
+        return fail(errors, ExitCode::Usage, request.error());
+    }
+    const auto response = server->send(*std::move(request));
     if (!response) {
         return fail_unreachable(errors, response.error());
     }

@@ -147,6 +147,7 @@ public:
                 const std::string name = option->get_single_name();
                 if (option->count() > 0 && name != "help") {
                     invocation.typed.emplace(name, joined(option->results()));
+                    invocation.lists.emplace(name, option->results());
                 }
             }
         }
@@ -182,7 +183,11 @@ private:
         CLI::App* sub = parent->add_subcommand(name, command.summary);
         describe(*sub, "Example:\n  " + command.example);
         for (const OptionSpec& word : command.words) {
-            sub->add_option(word.name, word.help)->required(word.required)->type_name("");
+            CLI::Option* added = sub->add_option(word.name, word.help);
+            added->required(word.required)->type_name("");
+            if (word.repeatable) {
+                added->expected(1, -1)->allow_extra_args(true);
+            }
         }
         for (const OptionSpec& option : command.options) {
             add(*sub, option);

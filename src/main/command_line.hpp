@@ -15,6 +15,8 @@ struct Invocation {
     const CommandSpec* command = nullptr;
     std::map<std::string, std::string> values;  // By the option's name. Flags have "true".
     std::map<std::string, std::string> typed;   // Those of them that stood on the command line.
+    // What was typed, one by one. Values may have commas themselves.
+    std::map<std::string, std::vector<std::string>> lists{};
 
     [[nodiscard]] bool has(const std::string& name) const { return values.contains(name); }
     // Empty when it is missing.

@@ -1,5 +1,7 @@
 #include "main/command_table.hpp"
 
+#include "main/command_options.hpp"
+#include "main/dispatch_command_table.hpp"
 #include "main/settings_table.hpp"
 
 namespace sluice {
@@ -13,60 +15,6 @@ constexpr ValueKind kChoice = ValueKind::Choice;
 constexpr ValueKind kWhole = ValueKind::WholeNumber;
 constexpr ValueKind kFlag = ValueKind::Flag;
 
-OptionSpec output() {
-    return {"output", "FORMAT", "text, or json for programs", kChoice, false, "text", {"text", "json"}};
-}
-
-OptionSpec server() {
-    return {"server", "URL",          "The running server: host:port, http://... or https://...",
-            kText,    false,          "http://127.0.0.1:8080",
-            {},       "SLUICE_SERVER"};
-}
-
-OptionSpec token_file() {
-    return {"token-file",       "FILE", "File with the server's admin token", kText, false, "", {},
-            "SLUICE_TOKEN_FILE"};
-}
-
-OptionSpec event_id() { return {"EVENT_ID", "", "The event", kText, true}; }
-
-OptionSpec config_name() { return {"config-name", "NAME", "The config; the server's default when missing"}; }
-
-// How a server that is named by https:// is believed, and believes.
-Options tls_options() {
-    return {{"ca",
-             "FILE",
-             "Authority of the server's certificate; the system's when missing",
-             kText,
-             false,
-             "",
-             {},
-             "SLUICE_CA"},
-            {"client-cert",
-             "FILE",
-             "Certificate for a server that wants one",
-             kText,
-             false,
-             "",
-             {},
-             "SLUICE_CLIENT_CERT"},
-            {"client-key", "FILE", "Key of that certificate", kText, false, "", {}, "SLUICE_CLIENT_KEY"}};
-}
-
-Options with_server(Options own) {
-    own.push_back(server());
-    for (OptionSpec& option : tls_options()) {
-        own.push_back(std::move(option));
-    }
-    own.push_back(output());
-    return own;
-}
-
-Options with_admin(Options own) {
-    own.push_back(token_file());
-    return with_server(std::move(own));
-}
-
 Options with_many_servers(Options own) {
     own = with_admin(std::move(own));
     for (OptionSpec& option : own) {
@@ -78,11 +26,37 @@ Options with_many_servers(Options own) {
     return own;
 }
 
-Options asking_options() {
-    return {config_name(),
-            {"at", "TIME", "The requested time, as 2030-01-01T09:00:00Z; now when missing"},
-            {"weight", "N", "Places that the event takes", kWhole},
-            {"max-delay", "DURATION", "The longest delay that is of use, as 10m", kDuration}};
+Options asking_options(Options more = {}) {
+    Options options{config_name(),
+                    {"at", "TIME", "The requested time, as 2030-01-01T09:00:00Z; now when missing"},
+                    {"weight", "N", "Places that the event takes", kWhole},
+                    {"max-delay", "DURATION", "The longest delay that is of use, as 10m", kDuration}};
+    options.insert(options.end(), more.begin(), more.end());
+    return options;
+}
+
+Options config_options() {
+    Options options{{"max-per-window", "N", "Places in each window", kWhole, true},
+                    {"window-size", "DURATION", "Length of a window, as 4s or PT4S", kDuration, true},
+                    {"pool", "NAME", "Pool to count in; the config's own when missing"},
+                    {"max-lookahead", "N", "Windows to search from the requested one", kWhole},
+                    {"spread",
+                     "HOW",
+                     "Where events lie in a window: random, or stratified (evenly)",
+                     kChoice,
+                     false,
+                     "",
+                     {"random", "stratified"}},
+                    {"past",
+                     "WHAT",
+                     "What a time gone by asks for: asSent, or now",
+                     kChoice,
+                     false,
+                     "",
+                     {"asSent", "now"}}};
+    const Options more = config_dispatch_options();
+    options.insert(options.end(), more.begin(), more.end());
+    return options;
 }
 
 CommandSpec serve_command() {
@@ -121,12 +95,12 @@ std::vector<CommandSpec> slot_commands() {
          "Ask for a slot",
          "sluice assign pay-1 --at 2030-01-01T09:00:00Z",
          {event_id()},
-         with_server(asking_options())},
+         with_server(asking_options(work_options()))},
         {"slot get",
-         "Show an event's slot and its history",
-         "sluice slot get pay-1",
+         "Show an event's slot, its history and how its work stands",
+         "sluice slot get pay-1 --audit",
          {event_id()},
-         with_server({})},
+         with_server({{"audit", "", "Also show every attempt of its work, and what somebody did", kFlag}})},
         {"slot cancel",
          "Give an event's place back",
          "sluice slot cancel pay-1",
@@ -173,24 +147,7 @@ std::vector<CommandSpec> config_commands() {
          "Make a new version of a config",
          "sluice config set default --max-per-window 200 --window-size 4s",
          {{"NAME", "", "The config", kText, true}},
-         with_admin({{"max-per-window", "N", "Places in each window", kWhole, true},
-                     {"window-size", "DURATION", "Length of a window, as 4s or PT4S", kDuration, true},
-                     {"pool", "NAME", "Pool to count in; the config's own when missing"},
-                     {"max-lookahead", "N", "Windows to search from the requested one", kWhole},
-                     {"spread",
-                      "HOW",
-                      "Where events lie in a window: random, or stratified (evenly)",
-                      kChoice,
-                      false,
-                      "",
-                      {"random", "stratified"}},
-                     {"past",
-                      "WHAT",
-                      "What a time gone by asks for: asSent, or now",
-                      kChoice,
-                      false,
-                      "",
-                      {"asSent", "now"}}})},
+         with_admin(config_options())},
         {"config history",
          "List the versions of a config, newest first",
          "sluice config history default",
@@ -341,8 +298,8 @@ std::vector<CommandSpec> program_commands() {
 
 std::vector<CommandSpec> make_table() {
     std::vector<CommandSpec> table{serve_command()};
-    for (auto* part : {&slot_commands, &config_commands, &limit_commands, &plan_commands, &operator_commands,
-                       &program_commands}) {
+    for (auto* part : {&slot_commands, &config_commands, &dispatch_commands, &limit_commands, &plan_commands,
+                       &operator_commands, &program_commands}) {
         for (CommandSpec& command : part()) {
             table.push_back(std::move(command));
         }
@@ -360,6 +317,9 @@ const std::vector<CommandSpec>& command_table() {
 const std::vector<CommandFamily>& command_families() {
     static const std::vector<CommandFamily> kFamilies{{"slot", "Look at, cancel or move an event's slot"},
                                                       {"config", "Look at or change a config"},
+                                                      {"work", "Look at the work of slots"},
+                                                      {"dead", "Look at dead work, or let it try again"},
+                                                      {"dispatch", "Look at, pause, resume or pace dispatch"},
                                                       {"key", "Look at, reset or override a key of limits"},
                                                       {"plan", "Look at or change the plans of limits"},
                                                       {"bench", "Measure a running server"},
@@ -368,9 +328,8 @@ const std::vector<CommandFamily>& command_families() {
 }
 
 const std::vector<std::string>& later_commands() {
-    static const std::vector<std::string> kCommands{"send",      "user",   "feed",      "dead",
-                                                    "top",       "worker", "sender",    "indexer",
-                                                    "reconcile", "report", "bench send"};
+    static const std::vector<std::string> kCommands{"send",   "user",    "feed",      "top",    "worker",
+                                                    "sender", "indexer", "reconcile", "report", "bench send"};
     return kCommands;
 }
 

@@ -37,6 +37,9 @@ Result<void, std::string> Daemon::start(const net::HostPort& listener) {
             return Unexpected{loaded.error()};
         }
     }
+    if (const auto opened = open_shared(listener); !opened) {
+        return Unexpected{opened.error()};
+    }
     if (const auto opened = open_parts(); !opened) {
         return Unexpected{opened.error()};
     }
@@ -53,14 +56,28 @@ Result<void, std::string> Daemon::open_tls(const net::TlsFiles& files) {
     return {};
 }
 
-Result<void, std::string> Daemon::open_parts() {
+Result<void, std::string> Daemon::open_shared(const net::HostPort& listener) {
     auto server = open_postgres_server(settings_, {*log_, postgres_figures_, *runtime_});
     if (!server) {
         return Unexpected{server.error()};
     }
     postgres_ = std::move(*server);
+    auto slots = open_slot_store(settings_, {clock_, *log_}, postgres_);
+    if (!slots) {
+        return Unexpected{slots.error()};
+    }
+    slots_ = std::move(*slots);
+    auto carriers = open_carriers(settings_, listener, {clock_, *log_});
+    if (!carriers) {
+        return Unexpected{carriers.error()};
+    }
+    carriers_ = std::move(*carriers);
+    return {};
+}
+
+Result<void, std::string> Daemon::open_parts() {
     for (const PartPlan& plan : plans_) {
-        auto opened = plan.open({settings_, clock_, *runtime_, *log_, postgres_});
+        auto opened = plan.open({settings_, clock_, *runtime_, *log_, postgres_, slots_, carriers_});
         if (!opened) {
             return Unexpected{opened.error()};
         }

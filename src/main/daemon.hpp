@@ -21,8 +21,8 @@ struct DaemonPlan {
     std::string_view openapi_json;    // Static storage.
 };
 
-// A list of parts over what they share: clock, timers and threads, log, PostgreSQL, and the door to all of
-// them.
+// A list of parts over what they share: clock, timers and threads, log, PostgreSQL, the store of slots, what
+// carries work, and the door to all of them.
 // Thread safety: belongs to the main thread.
 class Daemon {
 public:
@@ -46,6 +46,7 @@ public:
 
 private:
     Result<void, std::string> open_tls(const net::TlsFiles& files);
+    Result<void, std::string> open_shared(const net::HostPort& listener);
     Result<void, std::string> open_parts();
     Result<void, std::string> listen(const net::HostPort& listener);
     void warn_of_certificate();
@@ -61,7 +62,9 @@ private:
     std::unique_ptr<DaemonLog> log_;
     PostgresFigures postgres_figures_;
     std::shared_ptr<postgres::Server> postgres_;  // Null: no part is on one.
-    std::vector<std::unique_ptr<Part>> parts_;    // As planned.
+    OpenSlotStore slots_;
+    OpenCarriers carriers_;
+    std::vector<std::unique_ptr<Part>> parts_;  // As planned.
     http::ServerDesk desk_;
     http::AdminGate gate_;
     std::unique_ptr<net::TlsServer> tls_;  // Null: plain HTTP.

@@ -70,9 +70,10 @@ bool holds_data(const std::string& path) {
 Result<DataFolder, StoreError> open_data_folder(const RocksPlace& place, std::optional<Duration> retention) {
     const std::string& path = place.path;
     const auto slots = std::make_shared<rocks::SlotTableSet>(retention);
-    auto folder = rocks::Folder::open(place, {slots});
+    const auto work = std::make_shared<rocks::WorkTableSet>(slots->shared_horizon());
+    auto folder = rocks::Folder::open(place, {slots, work});
     if (folder) {
-        return DataFolder{std::move(*folder), slots};
+        return DataFolder{std::move(*folder), slots, work};
     }
     // Asked only now: closing the file gives up every lock that this process has on it, and it has none.
     if (const auto holder = holder_of(path)) {

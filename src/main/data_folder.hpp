@@ -8,6 +8,7 @@
 
 #include "base/result.hpp"
 #include "store/rocks/slots/rocks_slot_tables.hpp"
+#include "store/rocks/work/rocks_work_tables.hpp"
 
 namespace sluice {
 
@@ -25,6 +26,12 @@ bool holds_data(const std::string& path);
 struct DataFolder {
     std::shared_ptr<rocks::Folder> folder;
     std::shared_ptr<const rocks::SlotTableSet> slots;
+    std::shared_ptr<const rocks::WorkTableSet> work;
+
+    // The slots in it, with their work.
+    [[nodiscard]] std::unique_ptr<SlotTables> tables() const {
+        return make_rocks_slot_tables(folder, slots, make_rocks_work_tables(folder, work));
+    }
 };
 
 // Fails with whole sentences. `retention`: how long slots are kept; absent: for ever.

@@ -7,6 +7,7 @@
 #include "base/iso8601.hpp"
 #include "files/plans_file.hpp"
 #include "main/doctor_data.hpp"
+#include "main/doctor_kafka.hpp"
 #include "main/doctor_postgres.hpp"
 #include "main/doctor_redis.hpp"
 #include "main/doctor_server.hpp"
@@ -120,7 +121,7 @@ private:
             const std::string key{entry.spec->key};
             const auto told = here_->settings.find(key);
             const bool is_path = key == "data" || key == "plans" || key.starts_with("tls");
-            const bool wanted = is_path || key == "store" || key == "redis";
+            const bool wanted = is_path || key == "store" || key == "redis" || key == "kafka";
             if (!wanted || entry.origin != "default" || told == here_->settings.end()) {
                 continue;
             }
@@ -146,6 +147,9 @@ private:
         }
         if (!settings.redis.address.empty()) {
             check_redis(settings.redis, findings_);
+        }
+        if (!settings.kafka.brokers.empty()) {
+            findings_.push_back(check_kafka(settings.kafka));
         }
         if (settings.store == StoreKind::Postgres) {
             check_postgres(settings.postgres.dsn, wishes_.count_again, findings_);

@@ -131,7 +131,7 @@ void check_data(const std::string& path, DataWishes wishes, Findings& findings) 
     findings.push_back({"data format", true,
                         path + " can be read by this version." +
                             (wishes.accept_loss ? " What it had lost, if anything, is given up." : "")});
-    check_tables(*make_rocks_slot_tables(data->folder, data->slots), wishes, findings);
+    check_tables(*data->tables(), wishes, findings);
 }
 
 }  // namespace sluice

@@ -14,8 +14,8 @@
 namespace sluice {
 namespace {
 
-using SteadyClock = std::chrono::steady_clock;
-using SteadyTime = SteadyClock::time_point;
+using MonotonicClock = std::chrono::steady_clock;
+using SteadyTime = MonotonicClock::time_point;
 
 constexpr std::chrono::seconds kAnswerPatience{10};
 constexpr std::uint64_t kTimerMark = ~std::uint64_t{0};
@@ -59,7 +59,7 @@ public:
         if (std::string error = open_all(); !error.empty()) {
             return Unexpected{error};
         }
-        start_ = SteadyClock::now();
+        start_ = MonotonicClock::now();
         last_answer_ = start_;
         next_progress_ = start_ + progress_every_;
         for (std::size_t i = 0; i < connections_.size(); ++i) {
@@ -111,7 +111,7 @@ private:
 
     // Sends what is due and takes the answers that came. False when all is done.
     bool step() {
-        SteadyTime now = SteadyClock::now();
+        SteadyTime now = MonotonicClock::now();
         send_due(now);
         if (done_sending(now) && idle_.size() + broken_ == connections_.size()) {
             return false;
@@ -119,7 +119,7 @@ private:
         std::array<epoll_event, 256> ready{};
         constexpr int kTickMs = 100;  // How often at least the clock is looked at.
         const int count = ::epoll_wait(events_.get(), ready.data(), static_cast<int>(ready.size()), kTickMs);
-        now = SteadyClock::now();
+        now = MonotonicClock::now();
         for (int i = 0; i < count; ++i) {
             const std::uint64_t mark = ready[static_cast<std::size_t>(i)].data.u64;
             if (mark == kTimerMark) {
@@ -151,7 +151,7 @@ private:
     SteadyTime due_time(std::uint64_t number) const {
         const double seconds = static_cast<double>(number) / static_cast<double>(*plan_.per_second);
         return start_ +
-               std::chrono::duration_cast<SteadyClock::duration>(std::chrono::duration<double>{seconds});
+               std::chrono::duration_cast<MonotonicClock::duration>(std::chrono::duration<double>{seconds});
     }
 
     void send_due(SteadyTime now) {
@@ -227,7 +227,7 @@ private:
 
     void lose(std::size_t index) {
         report_.lost += connections_[index].waiting ? 1 : 0;
-        last_answer_ = SteadyClock::now();
+        last_answer_ = MonotonicClock::now();
         std::erase(idle_, index);
         reconnect(index);
     }

@@ -1,37 +1,11 @@
 #include "main/log_line.hpp"
 
-#include "base/hex.hpp"
+#include "base/escaped_text.hpp"
 #include "base/iso8601.hpp"
 #include "base/json_text.hpp"
-#include "base/utf8_walk.hpp"
 
 namespace sluice {
 namespace {
-
-void append_escape(std::string& line, const Utf8Step& step) {
-    switch (step.character) {
-        case '\n': line += "\\n"; return;
-        case '\r': line += "\\r"; return;
-        case '\t': line += "\\t"; return;
-        default: break;
-    }
-    const auto byte = static_cast<unsigned char>(step.bytes.front());
-    const bool as_byte = !step.valid || step.character < 0x80;
-    line += as_byte ? "\\x" : "\\u";
-    append_hex(line, as_byte ? byte : static_cast<unsigned>(step.character), as_byte ? 2 : 4);
-}
-
-void append_escaped(std::string& line, std::string_view text) {
-    while (!text.empty()) {
-        const Utf8Step step = next_character(text);
-        if (!step.valid || step.control()) {
-            append_escape(line, step);
-        } else {
-            line += step.bytes;
-        }
-        text.remove_prefix(step.bytes.size());
-    }
-}
 
 // Cut between two characters.
 std::string_view shortened(std::string_view message) {

@@ -6,6 +6,7 @@
 #include "main/bench_check.hpp"
 #include "main/bench_slots.hpp"
 #include "main/client_commands.hpp"
+#include "main/dispatch_commands.hpp"
 #include "main/doctor.hpp"
 #include "main/serve.hpp"
 #include "main/version.hpp"
@@ -47,6 +48,9 @@ ExitCode run(const sluice::Invocation& invocation, const sluice::Environment& va
     }
     if (path == "windows") {
         return show_windows(invocation, std::cout, std::cerr);
+    }
+    if (path == "dead list") {
+        return list_dead(invocation, std::cout, std::cerr);
     }
     if (path == "wait") {
         return wait_until_ready(invocation, std::cout, std::cerr);

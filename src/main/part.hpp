@@ -12,7 +12,9 @@
 #include "base/time.hpp"
 #include "door/http/routes.hpp"
 #include "door/http/server_desk.hpp"
+#include "main/open_carriers.hpp"
 #include "main/settings.hpp"
+#include "main/slot_store_choice.hpp"
 #include "store/postgres/client/server.hpp"
 
 namespace prometheus {
@@ -28,6 +30,8 @@ struct PartWorld {
     Runtime& runtime;
     Log& log;
     const std::shared_ptr<postgres::Server>& postgres;  // Null: the settings name none.
+    OpenSlotStore& slots;                               // And the work that slots bring along.
+    OpenCarriers& carriers;
 };
 
 // A capability of the daemon, opened and at work: slots, limits. It owns its stores and its service.

@@ -9,6 +9,7 @@
 #include "base/result.hpp"
 #include "base/time.hpp"
 #include "core/slots/slot.hpp"
+#include "files/endpoint_settings.hpp"
 #include "files/limit_settings.hpp"
 #include "main/environment.hpp"
 #include "main/settings_table.hpp"
@@ -51,6 +52,16 @@ struct Settings {
         std::size_t pool_max;
         bool migrate;
     } postgres;
+    struct Kafka {
+        std::string brokers;  // "host:port,host:port". Empty: none.
+        Duration publish_timeout;
+    } kafka;
+    struct Dispatch {
+        Duration webhook_timeout;
+        std::vector<std::string> allow;         // Networks.
+        std::vector<std::string> secret_files;  // Of webhooks that no endpoint is named for.
+        std::vector<EndpointSetting> endpoints;
+    } dispatch;
 };
 
 // A setting's text and where it came from: "default", "--listen", "SLUICE_LISTEN", "sluice.yaml, line 3".

@@ -46,7 +46,12 @@ std::string one_line(std::string text) {
 }  // namespace
 
 std::string shown_value(const SettingInForce& entry) {
-    return entry.spec->secrecy == Secrecy::Open ? entry.value : mask_secret(entry.value);
+    switch (entry.spec->secrecy) {
+        case Secrecy::InUrl: return mask_secret(entry.value);
+        case Secrecy::InHeaders: return entry.is_set ? mask_endpoints(entry.value) : entry.value;
+        case Secrecy::Open: break;
+    }
+    return entry.value;
 }
 
 std::string print_settings(const SettingsInForce& in_force) {
@@ -55,7 +60,8 @@ std::string print_settings(const SettingsInForce& in_force) {
         // The whole key in each line: `redis` has a value, and `redis.timeout` another.
         std::string line = (entry.is_set ? "" : "# ") + std::string{entry.spec->key} + ":";
         if (entry.is_set) {
-            line += " " + yaml_scalar(shown_value(entry));
+            const bool is_list = entry.value.starts_with('[') && entry.spec->form == Form::List;
+            line += " " + (is_list ? shown_value(entry) : yaml_scalar(shown_value(entry)));
         }
         line.resize(std::max<std::size_t>(line.size(), 34), ' ');
         text += line + "  # " + (entry.is_set ? one_line(entry.origin) : "not set") + "\n";

@@ -8,9 +8,11 @@
 
 namespace sluice {
 
-enum class Support { Built, Later };      // Later: known to the contract, refused by this version.
-enum class Secrecy { Open, InUrl };       // InUrl: the value may be a URL with a password.
+enum class Support { Built, Later };  // Later: known to the contract, refused by this version.
+// InUrl: the value may be a URL with a password. InHeaders: headers in it may be passwords.
+enum class Secrecy { Open, InUrl, InHeaders };
 enum class Reach { Everywhere, NoFlag };  // NoFlag: settings file and variable only.
+enum class Form { Single, List };         // List: in the settings file it is one.
 
 // One setting of `sluice serve`. Its key in sluice.yaml names it; the flag and the variable follow from the
 // key: tokenFile is --token-file and SLUICE_TOKEN_FILE, slots.batchMax is SLUICE_SLOTS_BATCH_MAX.
@@ -23,6 +25,7 @@ struct SettingSpec {
     Support support = Support::Built;
     Secrecy secrecy = Secrecy::Open;
     std::array<std::string_view, 4> choices{};  // Those that are not empty.
+    Form form = Form::Single;
 
     [[nodiscard]] std::string flag() const;  // With its dashes; empty when there is none.
     [[nodiscard]] std::string variable() const;

@@ -33,12 +33,19 @@ Result<OpenSlotStore, std::string> open_postgres(const Settings& settings, Ledge
     if (!opened) {
         return Unexpected{opened.error()};
     }
-    const PostgresSlotStore& store = **opened;
-    return OpenSlotStore{std::move(*opened),
-                         "store on PostgreSQL" + place_of(settings.postgres.dsn),
-                         kPostgresWorkers,
-                         {},
-                         [&store] { return store.health_figures(); }};
+    OpenSlotStore result;
+    result.health_figures = [&store = **opened] { return store.health_figures(); };
+    result.slots = std::move(*opened);
+    result.described = "store on PostgreSQL" + place_of(settings.postgres.dsn);
+    result.workers = kPostgresWorkers;
+    return result;
+}
+
+OpenSlotStore open_memory(const Settings& settings, LedgerWorld world) {
+    OpenSlotStore opened;
+    opened.slots = make_slot_ledger(make_memory_slot_tables(), ledger_options(settings), world);
+    opened.described = "store memory";
+    return opened;
 }
 
 Result<OpenSlotStore, std::string> open_embedded(const Settings& settings, LedgerWorld world) {
@@ -56,8 +63,7 @@ Result<OpenSlotStore, std::string> open_embedded(const Settings& settings, Ledge
     }
     OpenSlotStore opened;
     opened.space = [&disk = *data->folder] { return disk.space(); };
-    opened.slots =
-        make_slot_ledger(make_rocks_slot_tables(data->folder, data->slots), ledger_options(settings), world);
+    opened.slots = make_slot_ledger(data->tables(), ledger_options(settings), world);
     opened.described = "store embedded in " + settings.data;
     return opened;
 }
@@ -77,16 +83,22 @@ Result<std::shared_ptr<postgres::Server>, std::string> open_postgres_server(
     return postgres::Server::open(pool, care, world);
 }
 
-Result<OpenSlotStore, std::string> open_slot_store(const Settings& settings, LedgerWorld world,
+Result<OpenSlotStore, std::string> open_slot_store(const Settings& settings, SlotStoreWorld world,
                                                    const std::shared_ptr<postgres::Server>& server) {
-    switch (settings.store) {
-        case StoreKind::Memory:
-            return OpenSlotStore{make_slot_ledger(make_memory_slot_tables(), ledger_options(settings), world),
-                                 "store memory"};
-        case StoreKind::Postgres: return open_postgres(settings, world, server);
-        case StoreKind::Embedded: break;
+    auto figures = std::make_unique<SlotFigures>();
+    const LedgerWorld ledger{world.clock, *figures, world.log};
+    auto opened = [&]() -> Result<OpenSlotStore, std::string> {
+        switch (settings.store) {
+            case StoreKind::Memory: return open_memory(settings, ledger);
+            case StoreKind::Postgres: return open_postgres(settings, ledger, server);
+            case StoreKind::Embedded: break;
+        }
+        return open_embedded(settings, ledger);
+    }();
+    if (opened) {
+        opened->figures = std::move(figures);
     }
-    return open_embedded(settings, world);
+    return opened;
 }
 
 }  // namespace sluice

@@ -6,6 +6,7 @@
 
 #include "app/slots/slot_ledger.hpp"
 #include "main/settings.hpp"
+#include "main/slot_figures.hpp"
 #include "store/postgres/client/server.hpp"
 #include "store/postgres/slots/store_health.hpp"
 
@@ -16,8 +17,9 @@ namespace sluice {
 Result<std::shared_ptr<postgres::Server>, std::string> open_postgres_server(
     const Settings& settings, const postgres::ServerWorld& world);
 
-// The store that the settings name, opened.
+// The store that the settings name, opened, for all parts that use it.
 struct OpenSlotStore {
+    std::unique_ptr<SlotFigures> figures;  // The store has it from the start.
     std::unique_ptr<SlotStore> slots;
     std::string described;    // For the line that says the server is ready; no password.
     std::size_t workers = 1;  // How many batches it serves best at once.
@@ -25,9 +27,15 @@ struct OpenSlotStore {
     std::function<postgres::HealthFigures()> health_figures{};  // Empty as well.
 };
 
-// Fails with one sentence. Everything passed outlives the store.
+// What surrounds a store of slots. All of it outlives the store.
+struct SlotStoreWorld {
+    const Clock& clock;
+    Log& log;
+};
+
+// Fails with one sentence. The settings outlive the store.
 // REQUIRES: `server` is the one that the settings name.
-Result<OpenSlotStore, std::string> open_slot_store(const Settings& settings, LedgerWorld world,
+Result<OpenSlotStore, std::string> open_slot_store(const Settings& settings, SlotStoreWorld world,
                                                    const std::shared_ptr<postgres::Server>& server);
 
 }  // namespace sluice

@@ -6,6 +6,7 @@ _sluice() {
         --data) mapfile -t COMPREPLY < <(compgen -d -- "$current"); return ;;
         --store) mapfile -t COMPREPLY < <(compgen -W 'embedded memory' -- "$current"); return ;;
         --redis) COMPREPLY=(); return ;;
+        --kafka) COMPREPLY=(); return ;;
         --plans) mapfile -t COMPREPLY < <(compgen -f -- "$current"); return ;;
         --token-file) mapfile -t COMPREPLY < <(compgen -f -- "$current"); return ;;
         --tls-cert) mapfile -t COMPREPLY < <(compgen -f -- "$current"); return ;;
@@ -18,6 +19,11 @@ _sluice() {
         --at) COMPREPLY=(); return ;;
         --weight) COMPREPLY=(); return ;;
         --max-delay) COMPREPLY=(); return ;;
+        --target) mapfile -t COMPREPLY < <(compgen -W 'log' -- "$current"); return ;;
+        --target-url) COMPREPLY=(); return ;;
+        --target-topic) COMPREPLY=(); return ;;
+        --payload) COMPREPLY=(); return ;;
+        --expires-after) COMPREPLY=(); return ;;
         --server) COMPREPLY=(); return ;;
         --ca) mapfile -t COMPREPLY < <(compgen -f -- "$current"); return ;;
         --client-cert) mapfile -t COMPREPLY < <(compgen -f -- "$current"); return ;;
@@ -31,6 +37,17 @@ _sluice() {
         --max-lookahead) COMPREPLY=(); return ;;
         --spread) mapfile -t COMPREPLY < <(compgen -W 'random stratified' -- "$current"); return ;;
         --past) mapfile -t COMPREPLY < <(compgen -W 'asSent now' -- "$current"); return ;;
+        --max-per-second) COMPREPLY=(); return ;;
+        --rate-holds) mapfile -t COMPREPLY < <(compgen -W 'receiver sender' -- "$current"); return ;;
+        --retry-schedule) COMPREPLY=(); return ;;
+        --state) mapfile -t COMPREPLY < <(compgen -W 'pending claimed sent retrying dead parked expired withdrawn' -- "$current"); return ;;
+        --host) COMPREPLY=(); return ;;
+        --after) COMPREPLY=(); return ;;
+        --limit) COMPREPLY=(); return ;;
+        --since) COMPREPLY=(); return ;;
+        --until) COMPREPLY=(); return ;;
+        --endpoint) COMPREPLY=(); return ;;
+        --per-second) COMPREPLY=(); return ;;
         --plan) COMPREPLY=(); return ;;
         --tokens) COMPREPLY=(); return ;;
         --capacity) COMPREPLY=(); return ;;
@@ -39,7 +56,6 @@ _sluice() {
         --cooldown) COMPREPLY=(); return ;;
         --max-per-hour) COMPREPLY=(); return ;;
         --ttl) COMPREPLY=(); return ;;
-        --until) COMPREPLY=(); return ;;
         --algorithm) COMPREPLY=(); return ;;
         --start) COMPREPLY=(); return ;;
         --lease) COMPREPLY=(); return ;;
@@ -55,20 +71,23 @@ _sluice() {
     for word in "${COMP_WORDS[@]:1:COMP_CWORD-1}"; do
         case $command in
             '') if [[ $word != -* ]]; then command=$word; fi ;;
-            slot | config | key | plan | bench | completion) if [[ $word != -* ]]; then command+=" $word"; fi ;;
+            slot | config | work | dead | dispatch | key | plan | bench | completion) if [[ $word != -* ]]; then command+=" $word"; fi ;;
         esac
     done
     case $command in
-        '') words='serve assign slot quote batch windows config check key plan bench doctor wait completion help version --help --version' ;;
+        '') words='serve assign slot quote batch windows config work dead dispatch check key plan bench doctor wait completion help version --help --version' ;;
         'slot') words='get cancel move --help' ;;
         'config') words='list get set history --help' ;;
+        'work') words='list --help' ;;
+        'dead') words='list replay --help' ;;
+        'dispatch') words='show pause resume rate --help' ;;
         'key') words='show reset override --help' ;;
         'plan') words='list set remove --help' ;;
         'bench') words='slots check --help' ;;
         'completion') words='bash zsh fish --help' ;;
-        'serve') words='--listen --data --store --redis --plans --token-file --tls-cert --tls-key --tls-client-ca --log-level --log-format --config --print-config --help' ;;
-        'assign') words='--config-name --at --weight --max-delay --server --ca --client-cert --client-key --output --help' ;;
-        'slot get') words='--server --ca --client-cert --client-key --output --help' ;;
+        'serve') words='--listen --data --store --redis --kafka --plans --token-file --tls-cert --tls-key --tls-client-ca --log-level --log-format --config --print-config --help' ;;
+        'assign') words='--config-name --at --weight --max-delay --target --target-url --target-topic --payload --expires-after --server --ca --client-cert --client-key --output --help' ;;
+        'slot get') words='--audit --server --ca --client-cert --client-key --output --help' ;;
         'slot cancel') words='--server --ca --client-cert --client-key --output --help' ;;
         'slot move') words='--at --server --ca --client-cert --client-key --output --help' ;;
         'quote') words='--config-name --at --weight --max-delay --server --ca --client-cert --client-key --output --help' ;;
@@ -76,8 +95,15 @@ _sluice() {
         'windows') words='--config-name --from --for --server --ca --client-cert --client-key --output --help' ;;
         'config list') words='--token-file --server --ca --client-cert --client-key --output --help' ;;
         'config get') words='--token-file --server --ca --client-cert --client-key --output --help' ;;
-        'config set') words='--max-per-window --window-size --pool --max-lookahead --spread --past --token-file --server --ca --client-cert --client-key --output --help' ;;
+        'config set') words='--max-per-window --window-size --pool --max-lookahead --spread --past --max-per-second --rate-holds --expires-after --retry-schedule --token-file --server --ca --client-cert --client-key --output --help' ;;
         'config history') words='--token-file --server --ca --client-cert --client-key --output --help' ;;
+        'work list') words='--state --config-name --host --after --limit --server --ca --client-cert --client-key --output --help' ;;
+        'dead list') words='--config-name --host --limit --server --ca --client-cert --client-key --output --help' ;;
+        'dead replay') words='--host --since --until --token-file --server --ca --client-cert --client-key --output --help' ;;
+        'dispatch show') words='--token-file --server --ca --client-cert --client-key --output --help' ;;
+        'dispatch pause') words='--config-name --pool --host --endpoint --token-file --server --ca --client-cert --client-key --output --help' ;;
+        'dispatch resume') words='--config-name --pool --host --endpoint --token-file --server --ca --client-cert --client-key --output --help' ;;
+        'dispatch rate') words='--host --pool --per-second --none --rate-holds --token-file --server --ca --client-cert --client-key --output --help' ;;
         'check') words='--plan --tokens --server --ca --client-cert --client-key --output --help' ;;
         'key show') words='--plan --token-file --server --ca --client-cert --client-key --output --help' ;;
         'key reset') words='--plan --token-file --server --ca --client-cert --client-key --output --help' ;;

@@ -7,6 +7,7 @@ _sluice() {
         --data) _directories; return ;;
         --store) compadd -- embedded memory; return ;;
         --redis) return ;;
+        --kafka) return ;;
         --plans) _files; return ;;
         --token-file) _files; return ;;
         --tls-cert) _files; return ;;
@@ -19,6 +20,11 @@ _sluice() {
         --at) return ;;
         --weight) return ;;
         --max-delay) return ;;
+        --target) compadd -- log; return ;;
+        --target-url) return ;;
+        --target-topic) return ;;
+        --payload) return ;;
+        --expires-after) return ;;
         --server) return ;;
         --ca) _files; return ;;
         --client-cert) _files; return ;;
@@ -32,6 +38,17 @@ _sluice() {
         --max-lookahead) return ;;
         --spread) compadd -- random stratified; return ;;
         --past) compadd -- asSent now; return ;;
+        --max-per-second) return ;;
+        --rate-holds) compadd -- receiver sender; return ;;
+        --retry-schedule) return ;;
+        --state) compadd -- pending claimed sent retrying dead parked expired withdrawn; return ;;
+        --host) return ;;
+        --after) return ;;
+        --limit) return ;;
+        --since) return ;;
+        --until) return ;;
+        --endpoint) return ;;
+        --per-second) return ;;
         --plan) return ;;
         --tokens) return ;;
         --capacity) return ;;
@@ -40,7 +57,6 @@ _sluice() {
         --cooldown) return ;;
         --max-per-hour) return ;;
         --ttl) return ;;
-        --until) return ;;
         --algorithm) return ;;
         --start) return ;;
         --lease) return ;;
@@ -56,20 +72,23 @@ _sluice() {
     for word in "${(@)words[2,CURRENT - 1]}"; do
         case $command in
             '') if [[ $word != -* ]]; then command=$word; fi ;;
-            slot | config | key | plan | bench | completion) if [[ $word != -* ]]; then command+=" $word"; fi ;;
+            slot | config | work | dead | dispatch | key | plan | bench | completion) if [[ $word != -* ]]; then command+=" $word"; fi ;;
         esac
     done
     case $command in
-        '') offered='serve assign slot quote batch windows config check key plan bench doctor wait completion help version --help --version' ;;
+        '') offered='serve assign slot quote batch windows config work dead dispatch check key plan bench doctor wait completion help version --help --version' ;;
         'slot') offered='get cancel move --help' ;;
         'config') offered='list get set history --help' ;;
+        'work') offered='list --help' ;;
+        'dead') offered='list replay --help' ;;
+        'dispatch') offered='show pause resume rate --help' ;;
         'key') offered='show reset override --help' ;;
         'plan') offered='list set remove --help' ;;
         'bench') offered='slots check --help' ;;
         'completion') offered='bash zsh fish --help' ;;
-        'serve') offered='--listen --data --store --redis --plans --token-file --tls-cert --tls-key --tls-client-ca --log-level --log-format --config --print-config --help' ;;
-        'assign') offered='--config-name --at --weight --max-delay --server --ca --client-cert --client-key --output --help' ;;
-        'slot get') offered='--server --ca --client-cert --client-key --output --help' ;;
+        'serve') offered='--listen --data --store --redis --kafka --plans --token-file --tls-cert --tls-key --tls-client-ca --log-level --log-format --config --print-config --help' ;;
+        'assign') offered='--config-name --at --weight --max-delay --target --target-url --target-topic --payload --expires-after --server --ca --client-cert --client-key --output --help' ;;
+        'slot get') offered='--audit --server --ca --client-cert --client-key --output --help' ;;
         'slot cancel') offered='--server --ca --client-cert --client-key --output --help' ;;
         'slot move') offered='--at --server --ca --client-cert --client-key --output --help' ;;
         'quote') offered='--config-name --at --weight --max-delay --server --ca --client-cert --client-key --output --help' ;;
@@ -77,8 +96,15 @@ _sluice() {
         'windows') offered='--config-name --from --for --server --ca --client-cert --client-key --output --help' ;;
         'config list') offered='--token-file --server --ca --client-cert --client-key --output --help' ;;
         'config get') offered='--token-file --server --ca --client-cert --client-key --output --help' ;;
-        'config set') offered='--max-per-window --window-size --pool --max-lookahead --spread --past --token-file --server --ca --client-cert --client-key --output --help' ;;
+        'config set') offered='--max-per-window --window-size --pool --max-lookahead --spread --past --max-per-second --rate-holds --expires-after --retry-schedule --token-file --server --ca --client-cert --client-key --output --help' ;;
         'config history') offered='--token-file --server --ca --client-cert --client-key --output --help' ;;
+        'work list') offered='--state --config-name --host --after --limit --server --ca --client-cert --client-key --output --help' ;;
+        'dead list') offered='--config-name --host --limit --server --ca --client-cert --client-key --output --help' ;;
+        'dead replay') offered='--host --since --until --token-file --server --ca --client-cert --client-key --output --help' ;;
+        'dispatch show') offered='--token-file --server --ca --client-cert --client-key --output --help' ;;
+        'dispatch pause') offered='--config-name --pool --host --endpoint --token-file --server --ca --client-cert --client-key --output --help' ;;
+        'dispatch resume') offered='--config-name --pool --host --endpoint --token-file --server --ca --client-cert --client-key --output --help' ;;
+        'dispatch rate') offered='--host --pool --per-second --none --rate-holds --token-file --server --ca --client-cert --client-key --output --help' ;;
         'check') offered='--plan --tokens --server --ca --client-cert --client-key --output --help' ;;
         'key show') offered='--plan --token-file --server --ca --client-cert --client-key --output --help' ;;
         'key reset') offered='--plan --token-file --server --ca --client-cert --client-key --output --help' ;;

@@ -12,11 +12,10 @@
 #include <boost/beast/core/flat_buffer.hpp>
 
 #include "net/http_client.hpp"
+#include "net/name_lookups_internal.hpp"
 #include "net/tls_stream_internal.hpp"
 
 namespace sluice::net {
-
-using SteadyTime = std::chrono::steady_clock::time_point;
 
 // A client's connection to a server.
 struct Wire {
@@ -53,6 +52,7 @@ struct Call {
     const HttpClientOptions& options;
     const ServerUrl& server;
     const HttpRequest& request;
+    NameLookups& names;
     SteadyTime deadline;
 
     // "The server https://h:p " + what + "."

@@ -12,12 +12,6 @@ namespace sluice::net {
 
 namespace asio = boost::asio;
 
-namespace {
-
-constexpr std::size_t kIdleMax = 256;  // Of all servers together.
-
-}  // namespace
-
 // Connections that wait for a next request, by server.
 class HttpClient::Pool {
 public:
@@ -39,7 +33,7 @@ public:
     void put(const ServerUrl& server, std::unique_ptr<Wire> wire) {
         drop_stale();
         wire->idle_since = std::chrono::steady_clock::now();
-        if (size() >= kIdleMax) {
+        if (size() >= options_.idle_max_of_all) {
             return;
         }
         auto& waiting = idle_[server.text()];
@@ -83,7 +77,9 @@ private:
 };
 
 HttpClient::HttpClient(HttpClientOptions options)
-    : options_{std::move(options)}, pool_{std::make_unique<Pool>(options_)} {}
+    : options_{std::move(options)},
+      pool_{std::make_unique<Pool>(options_)},
+      names_{std::make_unique<NameLookups>(options_)} {}
 
 HttpClient::~HttpClient() = default;
 
@@ -91,7 +87,7 @@ std::size_t HttpClient::idle() const { return pool_->size(); }
 
 asio::awaitable<HttpOutcome> HttpClient::send(ServerUrl server, HttpRequest request,
                                               std::chrono::milliseconds patience) {
-    const Call call{options_, server, request, std::chrono::steady_clock::now() + patience};
+    const Call call{options_, server, request, *names_, std::chrono::steady_clock::now() + patience};
     const auto executor = co_await asio::this_coro::executor;
     for (auto kept = pool_->take(server);; kept = nullptr) {
         auto wire = kept ? std::move(kept) : std::make_unique<Wire>(executor);

@@ -9,8 +9,11 @@
 
 namespace sluice::net {
 
+class NameLookups;
+
 // Sends HTTP/1.1 requests over connections that it keeps. Follows no redirect. Sends a request once; only one
 // that is repeatable is sent again, once, when a kept connection proves to be dead before anything came back.
+// Goes before its io_context, and then waits for names that the system is still searching for.
 // Thread safety: none; belongs to one io thread, where any number of coroutines may use it at the same time.
 class HttpClient {
 public:
@@ -31,6 +34,7 @@ private:
 
     const HttpClientOptions options_;
     const std::unique_ptr<Pool> pool_;
+    const std::unique_ptr<NameLookups> names_;
 };
 
 }  // namespace sluice::net

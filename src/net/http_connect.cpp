@@ -1,6 +1,5 @@
 // How a client's connection is opened: name, address, socket, TLS.
 #include <boost/asio/redirect_error.hpp>
-#include <boost/asio/this_coro.hpp>
 #include <boost/asio/use_awaitable.hpp>
 
 #include "net/http_call_internal.hpp"
@@ -15,18 +14,6 @@ using boost::system::error_code;
 using Endpoints = std::vector<tcp::endpoint>;
 using Kind = HttpFault::Kind;
 
-// A search for the addresses of a name. It may outlive whoever waits for it: nothing stops a slow name
-// server.
-struct Lookup {
-    explicit Lookup(const asio::any_io_executor& executor) : resolver{executor}, over{executor} {}
-
-    tcp::resolver resolver;
-    asio::steady_timer over;
-    bool found = false;
-    error_code error;
-    Endpoints endpoints;
-};
-
 asio::awaitable<Result<Endpoints, HttpFault>> look_up(const Call& call, SteadyTime deadline) {
     const HostPort& address = call.server.address;
     error_code error;
@@ -34,24 +21,18 @@ asio::awaitable<Result<Endpoints, HttpFault>> look_up(const Call& call, SteadyTi
     if (!error) {
         co_return Endpoints{{numeric, address.port}};
     }
-    const auto executor = co_await asio::this_coro::executor;
-    const auto lookup = std::make_shared<Lookup>(executor);
-    lookup->over.expires_at(deadline);
-    lookup->resolver.async_resolve(address.host, std::to_string(address.port), tcp::resolver::numeric_service,
-                                   [lookup](error_code failed, const tcp::resolver::results_type& results) {
-                                       lookup->found = true;
-                                       lookup->error = failed;
-                                       lookup->endpoints.assign(results.begin(), results.end());
-                                       lookup->over.cancel();
-                                   });
-    co_await lookup->over.async_wait(asio::redirect_error(asio::use_awaitable, error));
-    if (!lookup->found) {
+    const auto found = co_await call.names.find(address.host, deadline);
+    if (!found) {
         co_return Unexpected{call.fault(Kind::Late, "did not answer in time")};
     }
-    if (lookup->error) {
-        co_return Unexpected{call.fault(Kind::UnknownHost, "is not known (" + lookup->error.message() + ")")};
+    if (!*found) {
+        co_return Unexpected{call.fault(Kind::UnknownHost, "is not known (" + found->error() + ")")};
     }
-    co_return std::move(lookup->endpoints);
+    Endpoints endpoints;
+    for (const asio::ip::address& each : **found) {
+        endpoints.emplace_back(each, address.port);
+    }
+    co_return endpoints;
 }
 
 // Nothing: connected.
@@ -132,13 +113,20 @@ asio::awaitable<std::optional<HttpFault>> open_wire(const Call& call, Wire& wire
         co_return endpoints.error();
     }
     std::optional<HttpFault> fault = call.fault(Kind::UnknownHost, "is not known (no address)");
+    std::optional<HttpFault> tried;  // By an address that was not refused: then the name is not, as a whole.
     for (std::size_t i = 0; i < endpoints->size() && fault; ++i) {
         // One that swallows all leaves some time for the others.
         const auto now = std::chrono::steady_clock::now();
         const auto share = (deadline - now) / static_cast<int>(endpoints->size() - i);
         fault = co_await connect_to(call, wire, (*endpoints)[i], now + share);
+        if (fault && fault->kind != Kind::AddressRefused) {
+            tried = fault;
+        }
     }
-    if (!fault && call.server.tls) {
+    if (fault) {
+        co_return tried ? tried : fault;
+    }
+    if (call.server.tls) {
         fault = co_await begin_tls(call, wire, deadline);
     }
     co_return fault;

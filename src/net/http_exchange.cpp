@@ -7,6 +7,7 @@
 #include <boost/beast/http/string_body.hpp>
 #include <boost/beast/http/write.hpp>
 
+#include "net/bounded_body_internal.hpp"
 #include "net/http_call_internal.hpp"
 #include "net/tls_client_internal.hpp"
 
@@ -18,7 +19,7 @@ namespace http = boost::beast::http;
 using boost::system::error_code;
 using Kind = HttpFault::Kind;
 using Message = http::request<http::string_body>;
-using Parser = http::response_parser<http::string_body>;
+using Parser = http::response_parser<BoundedBody>;
 
 constexpr std::size_t kHeadMax = 16 * 1024;
 constexpr int kInterimMax = 8;  // Responses 1xx that may come before the one that counts.
@@ -42,13 +43,24 @@ bool is_writable(const HttpRequest& request) {
            !has_control(request.target) && request.target.find(' ') == std::string::npos;
 }
 
+// As the standard wants it: without the port that everybody expects.
+std::string host_of(const ServerUrl& server) {
+    constexpr std::uint16_t kPlainPort = 80;
+    constexpr std::uint16_t kTlsPort = 443;
+    std::string text = server.address.text();
+    if (server.address.port == (server.tls ? kTlsPort : kPlainPort)) {
+        text.resize(text.rfind(':'));
+    }
+    return text;
+}
+
 Message to_message(const Call& call) {
     constexpr unsigned kHttp11 = 11;
     Message message;
     message.version(kHttp11);
     message.method_string(call.request.method);
     message.target(call.request.target);
-    message.set(http::field::host, call.server.address.text());
+    message.set(http::field::host, host_of(call.server));
     message.set(http::field::user_agent, call.options.user_agent);
     for (const auto& [name, value] : call.request.headers) {
         message.set(name, value);
@@ -59,7 +71,8 @@ Message to_message(const Call& call) {
 }
 
 HttpResponse to_response(Parser& parser) {
-    HttpResponse response{parser.get().result_int(), std::move(parser.get().body()), {}};
+    BoundedBody::value_type& body = parser.get().body();
+    HttpResponse response{parser.get().result_int(), std::move(body.bytes), {}, body.cut};
     for (const auto& field : parser.get()) {
         response.headers.emplace_back(std::string{field.name_string()}, std::string{field.value()});
     }
@@ -89,6 +102,10 @@ template <class Stream>
 asio::awaitable<Exchanged> exchange_over(const Call& call, Wire& wire, Stream& stream) {
     const Alarm alarm{wire.socket, call.deadline};
     const Message message = to_message(call);
+    if (call.request.may_write && !call.request.may_write()) {
+        co_return Exchanged{Unexpected{call.fault(Kind::Withheld, "was not asked: it must not be any more")},
+                            true};
+    }
     error_code error;
     co_await http::async_write(stream, message, asio::redirect_error(asio::use_awaitable, error));
     std::optional<Parser> parser;
@@ -96,7 +113,8 @@ asio::awaitable<Exchanged> exchange_over(const Call& call, Wire& wire, Stream& s
     const bool written = !error;
     for (int interim = 0; interim < kInterimMax; ++interim) {
         parser.emplace();
-        parser->body_limit(call.options.body_max);
+        parser->body_limit(boost::none);  // The body has its own, which leaves its beginning.
+        parser->get().body().most = call.options.body_max;
         parser->header_limit(kHeadMax);
         parser->skip(call.request.method == "HEAD");
         error_code failed;
@@ -110,6 +128,9 @@ asio::awaitable<Exchanged> exchange_over(const Call& call, Wire& wire, Stream& s
     if (!error) {
         const bool keeps = written && parser->keep_alive() && wire.buffer.size() == 0;
         co_return Exchanged{to_response(*parser), keeps, false};
+    }
+    if (error == http::error::body_limit && call.options.cut_bodies) {
+        co_return Exchanged{to_response(*parser)};
     }
     HttpFault fault =
         alarm.rang() ? call.fault(Kind::Late, "did not answer in time") : fault_of(call, wire, error);

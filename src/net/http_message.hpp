@@ -28,12 +28,15 @@ struct HttpRequest {
     std::string body{};
     HttpHeaders headers{};    // Beside those of the connection: Host, User-Agent, Content-Length.
     bool repeatable = false;  // It does no harm when it arrives twice.
+    // Asked immediately before its first byte is written, over a connection that is open. False: it is not.
+    std::function<bool()> may_write{};
 };
 
 struct HttpResponse {
     unsigned status = 0;
     std::string body;
     HttpHeaders headers;
+    bool cut = false;  // The body was longer than is read; this is its beginning.
 
     // The value of the first header of this name, whatever its case. Empty when absent.
     [[nodiscard]] std::string_view header(std::string_view name) const;
@@ -51,6 +54,7 @@ struct HttpFault {
         TooLarge,
         Malformed,  // What came is not HTTP.
         Lost,       // The connection ended before the response did.
+        Withheld,   // `may_write` said no.
     };
     Kind kind = Kind::Lost;
     std::string sentence;
@@ -63,9 +67,16 @@ struct HttpClientOptions {
     std::string user_agent = "sluice";
     std::chrono::milliseconds connect_timeout{5'000};  // From the name to the end of the TLS handshake.
     std::size_t body_max = std::size_t{64} << 20U;
-    std::size_t idle_max = 8;  // Connections that are kept for the next request to the same server.
+    bool cut_bodies = false;            // What is longer than body_max is cut there. False: it is TooLarge.
+    std::size_t idle_max = 8;           // Connections that are kept for the next request to the same server.
+    std::size_t idle_max_of_all = 256;  // The same, to all servers together.
     std::chrono::milliseconds idle_time{20'000};  // How long one is kept.
     std::shared_ptr<TlsContext> tls{};  // For https://. Shared with the sessions that are made with it.
+    std::size_t lookups_max = 2;        // Names that are searched for at the same time.
+    // Finds the addresses of a name. Blocks, and is called by threads of the client; fails with a reason.
+    // Empty: the system does.
+    std::function<Result<std::vector<boost::asio::ip::address>, std::string>(const std::string& host)>
+        find_addresses{};
     // Asked for the address of every connection before it is opened. A reason: it is not opened.
     std::function<std::optional<std::string>(const boost::asio::ip::address&)> check_address{};
 };

@@ -5,10 +5,10 @@
 
 #include "app/slots/slot_ledger.hpp"
 #include "store/memory/memory_slot_tables.hpp"
-#include "store/rocks/slots/rocks_slot_tables.hpp"
 #include "support/counting_metrics.hpp"
 #include "support/hand_clock.hpp"
 #include "support/recording_log.hpp"
+#include "support/rocks_tables.hpp"
 #include "support/shared_tables.hpp"
 #include "support/slot_words.hpp"
 #include "support/temp_folder.hpp"
@@ -30,7 +30,7 @@ protected:
         ledger_.reset();
         if (GetParam() == Kind::Rocks) {
             tables_.reset();
-            tables_ = open_rocks_slot_tables({.path = temp_ / "data"}).value();
+            tables_ = open_rocks_tables({.path = temp_ / "data"}).value();
         }
         LedgerOptions options;
         options.retention = std::chrono::days{2};

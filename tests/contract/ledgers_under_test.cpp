@@ -3,7 +3,7 @@
 
 #include "contract/stores_under_test.hpp"
 #include "store/memory/memory_slot_tables.hpp"
-#include "store/rocks/slots/rocks_slot_tables.hpp"
+#include "support/rocks_tables.hpp"
 #include "support/shared_tables.hpp"
 #include "support/temp_folder.hpp"
 
@@ -55,7 +55,7 @@ std::unique_ptr<StoreUnderTest> memory_ledger(StoreSettings settings, StoreSurro
 
 std::unique_ptr<StoreUnderTest> rocks_ledger(StoreSettings settings, StoreSurroundings& around) {
     auto open = [folder = std::make_shared<TempFolder>()]() -> std::shared_ptr<SlotTables> {
-        auto tables = open_rocks_slot_tables({*folder / "data"});
+        auto tables = open_rocks_tables({*folder / "data"});
         if (!tables) {
             throw std::runtime_error{tables.error().what};
         }

@@ -5,7 +5,7 @@
 #include <gtest/gtest.h>
 
 #include "store/memory/memory_slot_tables.hpp"
-#include "store/rocks/slots/rocks_slot_tables.hpp"
+#include "support/rocks_tables.hpp"
 #include "support/slot_words.hpp"
 #include "support/temp_folder.hpp"
 
@@ -24,7 +24,7 @@ class SlotTablesContract : public testing::TestWithParam<Kind> {
 protected:
     std::unique_ptr<SlotTables> open() {
         return GetParam() == Kind::Memory ? make_memory_slot_tables()
-                                          : open_rocks_slot_tables({folder_ / "data"}).value();
+                                          : open_rocks_tables({folder_ / "data"}).value();
     }
 
     static Slot slot(std::string_view id, std::uint32_t revision = 0) {

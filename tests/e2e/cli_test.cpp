@@ -99,7 +99,8 @@ TEST(Serve, SaysInOneSentenceWhyItCannotStart) {
                 AllOf(HasSubstr("PostgreSQL cannot be reached"), Not(HasSubstr("hunter2"))));
     EXPECT_THAT(refusal({"--store", "memory", "--redis", "redis://a:hunter2@127.0.0.1:1"}, 1),
                 AllOf(HasSubstr("127.0.0.1:1"), Not(HasSubstr("hunter2"))));
-    EXPECT_THAT(refusal({"--kafka", "h:1"}, 2), HasSubstr("--kafka is not supported by this version yet"));
+    EXPECT_THAT(refusal({"--temporal", "h:1"}, 2),
+                HasSubstr("--temporal is not supported by this version yet"));
     EXPECT_THAT(refusal({"--lisen", "x"}, 2), HasSubstr("'--listen'"));
     EXPECT_EQ(run_cli({"serve", "--store", "memory", "--listen", taken}).ending.code, 1);
     EXPECT_EQ(run_cli({"serve"}, {{"SLUICE_DTAA", "x"}}).ending.code, 2);
@@ -133,7 +134,7 @@ TEST(Serve, LogsInJsonWhenAskedTo) {
         server.process().errors(),
         MatchesRegex("\\{\"time\":\"" + kTime +
                      "\",\"level\":\"INFO\",\"component\":\"Sluice\",\"message\":\"Sluice is ready on "
-                     "http://127.0.0.1:[0-9]+, store memory, limits in memory\"\\}\n"));
+                     "http://127.0.0.1:[0-9]+, store memory, limits in memory, dispatch on\"\\}\n"));
 }
 
 TEST(Serve, AsksForTheTokenAndReloadsIt) {

@@ -13,6 +13,7 @@ readonly -A not_run=(
     ["README.md: \$ tools/run"]="installs packages and builds; every run of the tests has done both"
     ["docs/walrus.md: \$ apt-get install postgresql-server-dev-15"]="changes the machine; Walrus.* do the rest"
     ["docs/limits.md: \$ tools/build release sluice_archive"]="changes the machine; InstalledLibrary.* do the rest"
+    ["docs/dispatch.md: \$ curl -s 127.0.0.1:8080/api/v1/slots -H 'Content-Type: application/json' -d '{\"eventId\":\"pay-2\","]="calls a bank that does not exist; Dispatch.* do the rest"
     ["docs/operations.md: \$ useradd --system --home-dir /var/lib/sluice sluice"]="changes the machine"
 )
 # What a reader must see in the end: how many lines at least, and a pattern.
@@ -24,6 +25,9 @@ readonly -A must_print=(
 1 2030-01-01T09:00:00.000Z  3
 1 nodes: 2 servers have one version
 1 recount: Every counter is right'
+    [docs/dispatch.md]='1 pay-1 .* sent
+1 ^  attempt
+1 host  bank.example'
     [docs/slots.md]='2 ^60$'
     [docs/operations.md]='1 "configs":\[\]
 2 open files:

@@ -130,7 +130,7 @@ TEST_F(ServeOnPostgres, SaysThatCommitsAreNotDurable) {
 
     EXPECT_TRUE(sluice.process().wait_for_error_text("answers commits before they are durable"));
     EXPECT_EQ(call(sluice.port(), "GET", "/readyz").body,
-              R"({"status":"degraded","slots":"not_durable","limits":"ok"})");
+              R"({"status":"degraded","slots":"not_durable","limits":"ok","dispatch":"ok"})");
     const CliResult doctor = run_cli({"doctor"}, {{"SLUICE_SERVER", sluice.url()}, {"SLUICE_STORE", dsn()}});
     EXPECT_THAT(doctor.out + doctor.errors, HasSubstr("answers commits before they are durable"));
 }
@@ -143,7 +143,7 @@ TEST_F(ServeOnPostgres, SaysThatItsClockDiffersFromTheServers) {
 
     EXPECT_TRUE(sluice.process().wait_for_error_text("s ahead of PostgreSQL's; set it right"));
     EXPECT_EQ(call(sluice.port(), "GET", "/readyz").body,
-              R"({"status":"degraded","slots":"clock_differs","limits":"ok"})");
+              R"({"status":"degraded","slots":"clock_differs","limits":"ok","dispatch":"ok"})");
     EXPECT_THAT(call(sluice.port(), "GET", "/metrics").body,
                 ContainsRegex("sluice_postgres_clock_difference_seconds (29|30)"));
     Variables doctor = ahead;

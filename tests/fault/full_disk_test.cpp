@@ -1,5 +1,6 @@
 // The server on a real disk that is full, filled by itself or by somebody else, and with writes that fail.
 #include <cerrno>
+#include <chrono>
 #include <csignal>
 #include <functional>
 #include <map>
@@ -70,13 +71,20 @@ protected:
         }
         stop(*server);
     }
-    // New events until there is no room for more.
+    // New events until there is no room for more, and none comes back while rows in memory are sorted into
+    // files, which take less.
     static void fill_by_itself(CliServer& server) {
+        using std::chrono::steady_clock;
+        constexpr std::chrono::seconds kStays{1};
         RawHttp http{server.port()};
         std::string last;
-        for (std::size_t i = 0; i < 1'000 && last.find("store_full") == std::string::npos; ++i) {
+        auto placed = steady_clock::now();  // The last event was.
+        for (std::size_t i = 0; i < 10'000 && steady_clock::now() - placed < kStays; ++i) {
             http.send(request_text("POST", "/api/v1/slots/batch", batch_of(i * 1'000, 1'000)));
             last = http.read().value().body;
+            if (last.find("scheduledTime") != std::string::npos) {
+                placed = steady_clock::now();
+            }
         }
         ASSERT_THAT(last, HasSubstr("store_full")) << server.process().errors();
     }

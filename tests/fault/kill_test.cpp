@@ -10,9 +10,9 @@
 #include <gtest/gtest.h>
 
 #include "app/slots/slot_ledger.hpp"
-#include "store/rocks/slots/rocks_slot_tables.hpp"
 #include "support/cli_process.hpp"
 #include "support/raw_http.hpp"
+#include "support/rocks_tables.hpp"
 #include "support/temp_folder.hpp"
 
 namespace sluice::test {
@@ -114,7 +114,7 @@ TEST(KillNine, AHundredTimesUnderLoadLosesNothingThatWasAcknowledged) {
         server.process().signal(SIGTERM);
         EXPECT_EQ(server.process().wait().code, 0);
     }
-    const auto tables = open_rocks_slot_tables({data});
+    const auto tables = open_rocks_tables({data});
     ASSERT_TRUE(tables);
     const auto report = recount(**tables);
     ASSERT_TRUE(report);

@@ -4,11 +4,11 @@
 #include <gtest/gtest.h>
 
 #include "app/slots/slot_ledger.hpp"
-#include "store/rocks/slots/rocks_slot_tables.hpp"
 #include "support/counting_metrics.hpp"
 #include "support/faulty_files.hpp"
 #include "support/hand_clock.hpp"
 #include "support/recording_log.hpp"
+#include "support/rocks_tables.hpp"
 #include "support/slot_words.hpp"
 #include "support/stubborn_workload.hpp"
 
@@ -24,7 +24,7 @@ class Machine {
 public:
     // False when the files do not let it start.
     bool start() {
-        auto opened = open_rocks_slot_tables({.path = "/disk/data", .env = files.env(), .reserve = kReserve});
+        auto opened = open_rocks_tables({.path = "/disk/data", .env = files.env(), .reserve = kReserve});
         if (!opened) {
             return false;
         }

@@ -7,10 +7,10 @@
 
 #include "app/slots/slot_ledger.hpp"
 #include "store/memory/memory_slot_tables.hpp"
-#include "store/rocks/slots/rocks_slot_tables.hpp"
 #include "support/command_stream.hpp"
 #include "support/counting_metrics.hpp"
 #include "support/recording_log.hpp"
+#include "support/rocks_tables.hpp"
 #include "support/shared_tables.hpp"
 #include "support/slot_words.hpp"
 
@@ -155,7 +155,7 @@ RC_GTEST_PROP(SlotLedgerProperty, AnswersAlikeOverRocksAndOverMemory, ()) {
     const auto steps = *any_steps();
     const std::unique_ptr<rocksdb::Env> files{rocksdb::NewMemEnv(rocksdb::Env::Default())};
     World memory{make_memory_slot_tables()};
-    World rocks{open_rocks_slot_tables({"/slots", files.get()}).value()};
+    World rocks{open_rocks_tables({"/slots", files.get()}).value()};
 
     const auto expected = memory.run(steps, batches(*rc::gen::inRange<std::uint64_t>(0, 1000)));
 

@@ -7,6 +7,7 @@
 
 #include "app/slots/slot_ledger.hpp"
 #include "app/slots/slot_service.hpp"
+#include "door/http/dispatch_desk.hpp"
 #include "door/http/http_server.hpp"
 #include "door/http/limit_desk.hpp"
 #include "door/http/openapi.hpp"
@@ -23,6 +24,7 @@
 #include "support/raw_http.hpp"
 #include "support/recording_log.hpp"
 #include "support/slot_words.hpp"
+#include "support/work_world.hpp"
 
 namespace sluice::test {
 
@@ -30,25 +32,36 @@ namespace sluice::test {
 // stand at kNoon.
 class DoorFixture : public ::testing::Test {
 protected:
+    // `work` is what the store keeps of work; null: none. It outlives the fixture.
     explicit DoorFixture(http::ServerOptions options = {}, LedgerOptions ledger = {},
-                         const LimitServiceOptions& limits = {}) {
+                         const LimitServiceOptions& limits = {}, WorkWorld* work = nullptr) {
         options.port = 0;
         options.io_threads = 2;
         if (options.tls == nullptr) {
             options.tls = door_tls();
         }
         store_ = make_slot_ledger(make_memory_slot_tables(), ledger, {clock_, metrics_, log_});
+        const Carriers* carriers = work == nullptr ? nullptr : &work->carriers;
+        if (work != nullptr) {
+            store_ = std::make_unique<WorkKeepingStore>(std::move(store_), *work);
+            dispatch_.emplace(
+                DispatchServiceOptions{},
+                DispatchServiceWorld{work->works, clock_, log_, *runtime_, [work] { return work->figures; }});
+        }
         service_ = std::make_unique<SlotService>(SlotServiceOptions{},
                                                  SlotServiceWorld{*store_, metrics_, log_, *runtime_});
         limits_ = std::make_unique<LimitService>(
             limits, LimitServiceWorld{limit_store_, *local_limits_, plans_, limit_metrics_, limit_servers_,
                                       *runtime_});
-        slot_desk_ = std::make_unique<http::SlotDesk>(*service_, config("default"), clock_, log_);
+        slot_desk_ = std::make_unique<http::SlotDesk>(*service_, config("default"), clock_, log_, carriers);
+        dispatch_desk_ =
+            std::make_unique<http::DispatchDesk>(dispatch_ ? &*dispatch_ : nullptr, carriers, clock_, log_);
         limit_desk_ = std::make_unique<http::LimitDesk>(*limits_, clock_, log_);
         server_desk_.parts = {http::asked_part(*service_), http::asked_part(*limits_)};
         server_desk_.metrics_text = [] { return std::string{"metrics\n"}; };
         server_desk_.openapi_json = http::openapi_json();
         const std::array tables{http::RouteTable{http::slot_routes(), slot_desk_.get()},
+                                http::RouteTable{http::dispatch_routes(), dispatch_desk_.get()},
                                 http::RouteTable{http::limit_routes(), limit_desk_.get()},
                                 http::RouteTable{http::server_routes(), &server_desk_}};
         server_ = http::start_server(options, {gate_, log_, tables}).value();
@@ -60,6 +73,9 @@ protected:
     ~DoorFixture() override {
         server_->drain(std::chrono::seconds{5});
         service_->stop();
+        if (dispatch_) {
+            dispatch_->stop();
+        }
         limits_->stop();
     }
 
@@ -87,6 +103,7 @@ protected:
     http::AdminGate gate_;
     std::unique_ptr<SlotStore> store_;
     std::unique_ptr<SlotService> service_;
+    std::optional<DispatchService> dispatch_;
     HandMomentClock limit_clock_{kNoon};
     std::unique_ptr<MemoryLimitStore> memory_limits_ =
         make_memory_limit_store({.keys_max = 1'000, .seed = 1}, limit_clock_);
@@ -98,6 +115,7 @@ protected:
     LimitServers limit_servers_{log_, limit_metrics_};
     std::unique_ptr<LimitService> limits_;
     std::unique_ptr<http::SlotDesk> slot_desk_;
+    std::unique_ptr<http::DispatchDesk> dispatch_desk_;
     std::unique_ptr<http::LimitDesk> limit_desk_;
     http::ServerDesk server_desk_;
     std::unique_ptr<http::Server> server_;

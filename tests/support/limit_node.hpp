@@ -70,11 +70,11 @@ public:
 
     [[nodiscard]] bool is_ready() const {
         return call(server_->port(), "GET", "/readyz").body ==
-               R"({"status":"ok","slots":"ok","limits":"ok"})";
+               R"({"status":"ok","slots":"ok","limits":"ok","dispatch":"ok"})";
     }
     [[nodiscard]] bool is_degraded() const {
         return call(server_->port(), "GET", "/readyz").body ==
-               R"({"status":"degraded","slots":"ok","limits":"store_unavailable"})";
+               R"({"status":"degraded","slots":"ok","limits":"store_unavailable","dispatch":"ok"})";
     }
     [[nodiscard]] bool shows(const std::string& series) const {
         return call(server_->port(), "GET", "/metrics").body.find(series + "\n") != std::string::npos;

@@ -29,6 +29,7 @@ public:
         return tables_->scan_slots(sink);
     }
     Result<void, StoreError> commit(const SlotChanges& changes) override { return tables_->commit(changes); }
+    WorkTables* work() override { return tables_->work(); }
     Result<void, StoreError> reopen() override { return tables_->reopen(); }
     [[nodiscard]] std::optional<StoreSpace> space() const override { return tables_->space(); }
 

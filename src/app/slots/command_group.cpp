@@ -38,7 +38,7 @@ Result<CommandGroup, StoreError> CommandGroup::read(std::span<const SlotCommand>
         if ((*found)[i] && !book.knows((*found)[i]->config_id)) {
             return Unexpected{StoreError{"a slot names a config that does not exist"}};
         }
-        group.drafts_.push_back({ids[i], EventDraft{std::move((*found)[i]), {}, false}});
+        group.drafts_.push_back({ids[i], EventDraft{std::move((*found)[i]), {}}});
     }
     return group;
 }

@@ -6,6 +6,7 @@
 #include <string_view>
 #include <vector>
 
+#include "app/dispatch/work_draft.hpp"
 #include "app/slots/config_book.hpp"
 #include "app/slots/slot_store.hpp"
 #include "app/slots/slot_tables.hpp"
@@ -14,9 +15,10 @@ namespace sluice {
 
 // An event as a group of commands sees it: as stored, then as the commands before have left it.
 struct EventDraft {
-    std::optional<Slot> slot;  // Empty: the event is unknown.
-    std::vector<Slot> past;    // What it was before, in this group.
-    bool changed = false;      // Not yet stored as it is.
+    std::optional<Slot> slot;           // Empty: the event is unknown.
+    std::vector<Slot> past;             // What it was before, in this group.
+    bool changed = false;               // Not yet stored as it is.
+    std::unique_ptr<WorkDraft> work{};  // Null: it has none, or nobody asked for it yet.
 };
 
 // The events that a group of commands names, each looked up once, and what the group changes.
@@ -43,6 +45,9 @@ public:
             if (draft.changed) {
                 result.slots.push_back(std::move(*draft.slot));
                 std::ranges::move(draft.past, std::back_inserter(result.past));
+                if (draft.work != nullptr && draft.work->changed()) {
+                    draft.work->move_into(result.work);
+                }
             }
         }
         for (const auto& [pool, window] : touched_) {

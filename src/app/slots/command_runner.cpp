@@ -1,8 +1,19 @@
 #include "app/slots/command_runner.hpp"
 
+#include "app/dispatch/work_steps.hpp"
 #include "app/slots/slot_errors.hpp"
 
 namespace sluice {
+namespace {
+
+AuditLine line(AuditLine::Action action, const std::string& by) {
+    AuditLine line;
+    line.action = action;
+    line.by = by;
+    return line;
+}
+
+}  // namespace
 
 SlotReply CommandRunner::run(const SlotCommand& command) {
     before_.reset();
@@ -45,9 +56,21 @@ SlotReply CommandRunner::run_one(const CancelSlot& command) {
     if (terms_.room == StoreRoom::None) {
         return SlotOutcome{Unexpected{store_full()}};
     }
+    if (draft.slot->work != WorkMark::None) {
+        WorkDraft* work = work_of(draft);
+        if (work == nullptr) {
+            return SlotOutcome{Unexpected{store_unavailable()}};
+        }
+        if (work->work().state == WorkState::Claimed || work->work().state == WorkState::Sent) {
+            return SlotOutcome{Unexpected{already_dispatched(command.event_id)}};
+        }
+        work->add_line(line(AuditLine::Action::Cancelled, command.by), terms_.now);
+        close(work->change(), WorkState::Withdrawn, terms_.now);
+    }
     give_back(*draft.slot);
     Slot next = *draft.slot;
     next.state = SlotState::Cancelled;
+    next.work = next.work == WorkMark::None ? WorkMark::None : WorkMark::Closed;
     replace(draft, std::move(next));
     return SlotOutcome{Granted{*draft.slot}};
 }
@@ -67,6 +90,16 @@ SlotReply CommandRunner::run_one(const MoveSlot& command) {
     if (terms_.room != StoreRoom::Enough) {
         return SlotOutcome{Unexpected{store_full()}};
     }
+    WorkDraft* work = nullptr;
+    if (draft.slot->work != WorkMark::None) {
+        work = work_of(draft);
+        if (work == nullptr) {
+            return SlotOutcome{Unexpected{store_unavailable()}};
+        }
+        if (!is_untouched(work->work())) {
+            return SlotOutcome{Unexpected{already_dispatched(command.event_id)}};
+        }
+    }
     const Slot before = *draft.slot;
     const ConfigRef config = state_.active(state_.book.version(before.config_id).terms.name);
     // The place is given back first: the event may well go to the window that it leaves.
@@ -78,6 +111,12 @@ SlotReply CommandRunner::run_one(const MoveSlot& command) {
         put_back_windows();
         return SlotOutcome{Unexpected{std::move(placed).error()}};
     }
+    placed->slot.work = before.work;
+    if (work != nullptr) {
+        work->add_line(line(AuditLine::Action::Moved, command.by), terms_.now);
+        work->change().pool = config->terms.pool;
+        move(work->change(), placed->slot.scheduled);
+    }
     replace(draft, placed->slot);
     return SlotOutcome{Granted{*draft.slot, false, placed->depth}};
 }
@@ -85,8 +124,7 @@ SlotReply CommandRunner::run_one(const MoveSlot& command) {
 SlotOutcome CommandRunner::assign(const AssignSlot& command) {
     EventDraft& draft = group_.draft(command.event_id);
     if (draft.slot) {
-        const ConfigName& config = state_.book.version(draft.slot->config_id).terms.name;
-        return answer_known(*draft.slot, config, command, terms_.bodies);
+        return answer_repeat(draft, command);
     }
     if (!command.is_readable) {
         return Unexpected{unknown_event(command.event_id)};
@@ -98,12 +136,75 @@ SlotOutcome CommandRunner::assign(const AssignSlot& command) {
     if (terms_.room != StoreRoom::Enough) {
         return Unexpected{store_full()};
     }
+    if (command.work != nullptr && state_.tables.work() == nullptr) {
+        return Unexpected{store_unavailable()};
+    }
     auto placed = take_place(command.event_id, *config, command.ask);
     if (placed) {
+        if (command.work != nullptr) {
+            placed->slot.work = WorkMark::Open;
+            draft.work = new_work(placed->slot, *config, command);
+        }
         draft.slot = placed->slot;
         draft.changed = true;
     }
     return placed;
+}
+
+SlotOutcome CommandRunner::answer_repeat(EventDraft& draft, const AssignSlot& command) {
+    const ConfigName& config = state_.book.version(draft.slot->config_id).terms.name;
+    auto answer = answer_known(*draft.slot, config, command, terms_.bodies);
+    if (!answer || terms_.bodies == Bodies::FirstWins || command.work == nullptr) {
+        return answer;
+    }
+    if (draft.work != nullptr && draft.work->order() != nullptr) {  // Brought by a command before.
+        return is_same_work(*draft.work->order(), *command.work)
+                   ? answer
+                   : Unexpected{different_body(command.event_id)};
+    }
+    const std::string_view id = command.event_id.text();
+    const auto orders = state_.tables.work()->orders({&id, 1});
+    if (!orders || !orders->front()) {
+        state_.unreadable_work = orders ? StoreError{"a work has no order"} : orders.error();
+        return Unexpected{store_unavailable()};
+    }
+    return is_same_work(*orders->front(), *command.work) ? answer
+                                                         : Unexpected{different_body(command.event_id)};
+}
+
+std::unique_ptr<WorkDraft> CommandRunner::new_work(const Slot& slot, const ConfigVersion& config,
+                                                   const AssignSlot& command) {
+    Work work{.event_id = slot.event_id,
+              .config = config.terms.name,
+              .pool = config.terms.pool,
+              .route = command.work->route,
+              .target = command.work->target.kind,
+              .scheduled = slot.scheduled,
+              .weight = slot.weight,
+              .due = slot.scheduled};
+    const auto& after =
+        command.work->expires_after ? command.work->expires_after : config.terms.dispatch.expires_after;
+    if (after) {
+        work.expires = slot.scheduled + *after;
+    }
+    return std::make_unique<WorkDraft>(std::move(work), command.work);
+}
+
+WorkDraft* CommandRunner::work_of(EventDraft& draft) {
+    if (draft.work != nullptr) {
+        return draft.work.get();
+    }
+    const std::string_view id = draft.slot->event_id.text();
+    auto rows =
+        state_.tables.work() == nullptr
+            ? Result<std::vector<std::optional<WorkRow>>, StoreError>{std::vector<std::optional<WorkRow>>(1)}
+            : state_.tables.work()->find({&id, 1});
+    if (!rows || !rows->front()) {
+        state_.unreadable_work = rows ? StoreError{"a slot has lost its work"} : rows.error();
+        return nullptr;
+    }
+    draft.work = std::make_unique<WorkDraft>(std::move(*rows->front()));
+    return draft.work.get();
 }
 
 SlotOutcome CommandRunner::take_place(const EventId& event_id, const ConfigVersion& config,
@@ -173,6 +274,7 @@ void CommandRunner::replace(EventDraft& draft, Slot next) const {
     next.revision = draft.slot->revision + 1;
     next.since = terms_.now;
     draft.past.push_back(std::move(*draft.slot));
+    draft.past.back().work = WorkMark::None;
     draft.slot = std::move(next);
     draft.changed = true;
 }

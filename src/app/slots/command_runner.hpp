@@ -31,6 +31,11 @@ private:
     SlotReply run_one(const MoveSlot& command);
 
     SlotOutcome assign(const AssignSlot& command);
+    SlotOutcome answer_repeat(EventDraft& draft, const AssignSlot& command);
+    static std::unique_ptr<WorkDraft> new_work(const Slot& slot, const ConfigVersion& config,
+                                               const AssignSlot& command);
+    // Null: it cannot be read, and the group must not be stored. REQUIRES: the slot has work.
+    WorkDraft* work_of(EventDraft& draft);
     SlotOutcome take_place(const EventId& event_id, const ConfigVersion& config, const SlotAsk& ask);
 
     // Where a slot is counted. Its pool may be cut otherwise than when the slot was assigned.

@@ -11,4 +11,8 @@ enum class Bodies { FirstWins, MustAgree };
 SlotOutcome answer_known(const Slot& slot, const ConfigName& slot_config, const AssignSlot& command,
                          Bodies bodies);
 
+// Whether a command brings the work that its event has. Who asked, for a trace, and how a carrier reads the
+// target are no part of it.
+bool is_same_work(const WorkOrder& stored, const WorkOrder& brought);
+
 }  // namespace sluice

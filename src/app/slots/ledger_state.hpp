@@ -2,6 +2,7 @@
 
 #include <map>
 
+#include "app/dispatch/work_book.hpp"
 #include "app/slots/config_book.hpp"
 #include "app/slots/config_cache.hpp"
 #include "app/slots/horizon.hpp"
@@ -19,6 +20,8 @@ struct LedgerState {
     ConfigBook book{};
     std::map<PoolId, PoolWindows> windows{};
     Instant horizon{};  // What was scheduled before it is forgotten.
+    WorkBook works{};
+    std::optional<StoreError> unreadable_work{};  // Why a work could not be read while commands ran.
 
     // Null: no such config.
     ConfigRef active(const ConfigName& name) {
@@ -54,8 +57,11 @@ struct LedgerState {
         }
     }
 
-    // What failed while counts were read.
+    // What failed while counts or works were read.
     [[nodiscard]] std::optional<StoreError> failure() const {
+        if (unreadable_work) {
+            return unreadable_work;
+        }
         for (const auto& [id, counts] : windows) {
             if (counts.failure()) {
                 return counts.failure();

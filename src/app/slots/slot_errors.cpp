@@ -87,6 +87,11 @@ SlotError range_too_large() {
                                           " windows; ask for less at a time."};
 }
 
+SlotError already_dispatched(const EventId& id) {
+    return {SlotFault::AlreadyDispatched,
+            "The work of event '" + id.text() + "' is on its way, or was; its slot stays as it is."};
+}
+
 SlotReply refuse(const SlotCommand& command, const SlotError& error) {
     if (const auto* each = std::get_if<AssignEach>(&command)) {
         return EachOutcome(each->events.size(), SlotOutcome{Unexpected{error}});

@@ -18,6 +18,7 @@ SlotError pool_has_other_size(const PoolName& pool, Duration window_size);
 SlotError window_size_in_use(const PoolName& pool, Duration window_size);
 SlotError recut_overflows();
 SlotError range_too_large();
+SlotError already_dispatched(const EventId& id);
 
 // The reply that gives `error` to everyone whom the command names.
 // REQUIRES: a command that names an event.

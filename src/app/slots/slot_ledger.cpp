@@ -3,6 +3,8 @@
 #include <atomic>
 #include <mutex>
 
+#include "app/dispatch/work_ledger.hpp"
+#include "app/dispatch/work_lists.hpp"
 #include "app/slots/command_runner.hpp"
 #include "app/slots/ledger_state.hpp"
 #include "app/slots/recut.hpp"
@@ -15,7 +17,7 @@ namespace {
 constexpr std::string_view kComponent = "SlotLedger";
 constexpr Duration kRecoveryPause{200};
 
-class SlotLedger final : public SlotStore {
+class SlotLedger final : public SlotStore, private LedgerAccess {
 public:
     SlotLedger(std::unique_ptr<SlotTables> tables, LedgerOptions options, LedgerWorld world)
         : tables_{std::move(tables)},
@@ -25,10 +27,14 @@ public:
           state_{*tables_, ConfigCache{options.config_cache_ttl, world.clock, world.metrics, world.log},
                  Random{options.seed}} {
         const std::lock_guard lock{mutex_};
+        if (tables_->work() != nullptr) {
+            work_ = make_work_ledger(*this, *tables_->work());
+        }
         start_over();
     }
 
     std::vector<SlotReply> execute(std::span<const SlotCommand> commands) override {
+        NewsAtEnd news{news_};
         const std::lock_guard lock{mutex_};
         if (!recovered()) {
             return refuse_all(commands);
@@ -49,7 +55,7 @@ public:
         for (const SlotCommand& command : commands) {
             replies.push_back(runner.run(command));
         }
-        return commit(*group) ? std::move(replies) : refuse_all(commands);
+        return commit(*group, news) ? std::move(replies) : refuse_all(commands);
     }
 
     Result<SlotStory, SlotError> find(const EventId& event_id) override {
@@ -64,7 +70,15 @@ public:
         }
         // Others may be left of an event of the same name that was forgotten before its history was.
         std::erase_if(*past, [&slot](const Slot& one) { return one.revision >= slot->revision; });
-        return SlotStory{*slot, state_.book.version(slot->config_id).terms.name, std::move(*past)};
+        SlotStory story{*slot, state_.book.version(slot->config_id).terms.name, std::move(*past)};
+        if (slot->work != WorkMark::None && tables_->work() != nullptr) {
+            auto work = find_story(event_id, *tables_->work(), state_.works.holds());
+            if (!work) {
+                return Unexpected{store_unavailable()};
+            }
+            story.work = std::move(*work);
+        }
+        return story;
     }
 
     Result<void, SlotError> show_windows(const ConfigName& name, const Look& look) override {
@@ -88,6 +102,7 @@ public:
     Result<Instant, SlotError> time() override { return world_.clock.now(); }
 
     Result<ConfigVersion, SlotError> put_config(const ConfigDraft& draft) override {
+        NewsAtEnd news{news_};
         const std::lock_guard lock{mutex_};
         if (!recovered()) {
             return Unexpected{store_unavailable()};
@@ -113,11 +128,12 @@ public:
                 return Unexpected{std::move(*refused)};
             }
         }
-        if (const auto written = tables_->commit(changes); !written) {
-            fail(written.error());
+        if (!commit(changes)) {
             return Unexpected{store_unavailable()};
         }
         state_.book.accept(*proposal);
+        state_.works.note_configs();
+        news.note(true);
         if (proposal->recut_pool) {
             state_.windows.erase(proposal->recut_pool->id);
         }
@@ -176,7 +192,27 @@ public:
 
     bool full() override { return tables_->room() != StoreRoom::Enough; }
 
+    WorkStore* work() override { return work_.get(); }
+
 private:
+    std::unique_lock<std::mutex> lock() override { return std::unique_lock{mutex_}; }
+    WorkNews& news() override { return news_; }
+    Instant now() const override { return world_.clock.now(); }
+    LedgerState& state() override { return state_; }
+    StoreRoom room() override { return look_for_room(); }
+    void stop(const StoreError& error) override {
+        if (healthy_) {
+            fail(error);
+        }
+    }
+    Result<bool, StoreError> commit(const SlotChanges& changes) override {
+        if (const auto written = tables_->commit(changes); !written) {
+            fail(written.error());
+            return Unexpected{written.error()};
+        }
+        return !changes.work.empty() && state_.works.note(changes.work);
+    }
+
     // What may be written now. Tells the log when that changes.
     StoreRoom look_for_room() {
         const auto space = tables_->space();
@@ -207,8 +243,7 @@ private:
         if (!changes) {
             return true;
         }
-        if (const auto written = tables_->commit(*changes); !written) {
-            fail(written.error());
+        if (!commit(*changes)) {
             return false;
         }
         state_.horizon = *changes->horizon;
@@ -218,7 +253,7 @@ private:
         return true;
     }
 
-    bool commit(CommandGroup& group) {
+    bool commit(CommandGroup& group, NewsAtEnd& news) {
         if (failed()) {
             return false;
         }
@@ -227,11 +262,9 @@ private:
         if (changes.empty()) {
             return true;
         }
-        const auto written = tables_->commit(changes);
-        if (!written) {
-            fail(written.error());
-        }
-        return written.has_value();
+        const auto is_news = commit(changes);
+        news.note(is_news && *is_news);
+        return is_news.has_value();
     }
 
     Result<Slot, SlotError> stored(const EventId& event_id) {
@@ -266,7 +299,7 @@ private:
     }
 
     // True when the ledger may assign, after an attempt to recover if one is due.
-    bool recovered() {
+    bool recovered() override {
         if (healthy_) {
             return true;
         }
@@ -290,7 +323,14 @@ private:
 
     void start_over() {
         state_.windows.clear();
+        state_.unreadable_work.reset();
         state_.cache.flush();
+        if (tables_->work() != nullptr) {
+            if (const auto works = state_.works.load(*tables_->work()); !works) {
+                fail(works.error());
+                return;
+            }
+        }
         const auto loaded = tables_->load_configs();
         if (!loaded) {
             fail(loaded.error());
@@ -323,6 +363,8 @@ private:
     const Bodies bodies_;
     const std::optional<Duration> retention_;
     const LedgerWorld world_;
+    WorkNews news_;
+    std::unique_ptr<WorkStore> work_;  // Null: the tables keep none.
     // Written under mutex_; read without it by available(), where an old value only delays the answer.
     std::atomic<bool> healthy_ = false;
     std::mutex mutex_;  // Guards everything below.

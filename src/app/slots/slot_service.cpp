@@ -140,12 +140,12 @@ void SlotService::assign_all(std::vector<AssignSlot> events, AllDone done) {
     submit<AllOutcome>(AssignAll{std::move(events)}, std::move(done));
 }
 
-void SlotService::cancel(EventId event_id, Done<Granted> done) {
-    submit<SlotOutcome>(CancelSlot{std::move(event_id)}, std::move(done));
+void SlotService::cancel(EventId event_id, Done<Granted> done, std::string by) {
+    submit<SlotOutcome>(CancelSlot{std::move(event_id), std::move(by)}, std::move(done));
 }
 
-void SlotService::move(EventId event_id, Instant requested, Done<Granted> done) {
-    submit<SlotOutcome>(MoveSlot{std::move(event_id), requested}, std::move(done));
+void SlotService::move(EventId event_id, Instant requested, Done<Granted> done, std::string by) {
+    submit<SlotOutcome>(MoveSlot{std::move(event_id), requested, std::move(by)}, std::move(done));
 }
 
 template <class T, class Call>

@@ -56,8 +56,9 @@ public:
     void assign_each(std::vector<AssignSlot> events, EachDone done, WhenFull when_full);
     // All of them get a slot, or none does. REQUIRES: 1 to kEventsMax.
     void assign_all(std::vector<AssignSlot> events, AllDone done);
-    void cancel(EventId event_id, Done<Granted> done);
-    void move(EventId event_id, Instant requested, Done<Granted> done);
+    // `by` is who asks, for the audit of the event's work.
+    void cancel(EventId event_id, Done<Granted> done, std::string by = {});
+    void move(EventId event_id, Instant requested, Done<Granted> done, std::string by = {});
 
     void find(EventId event_id, Done<SlotStory> done);
     void quote(QuoteRequest request, Done<Slot> done);

@@ -1,12 +1,14 @@
 #pragma once
 
 #include <functional>
+#include <memory>
 #include <span>
 #include <string>
 #include <string_view>
 #include <variant>
 #include <vector>
 
+#include "app/dispatch/work_store.hpp"
 #include "base/result.hpp"
 #include "core/slots/slot.hpp"
 
@@ -26,6 +28,7 @@ enum class SlotFault {
     WindowSizeInUse,  // The pool has slots in the future, cut by another window size.
     PoolWindowSize,   // Another config of the pool has another window size.
     RangeTooLarge,
+    AlreadyDispatched,  // Its work is on its way, or has arrived.
 };
 
 struct SlotError {
@@ -42,6 +45,9 @@ struct AssignSlot {
     SlotAsk ask;
     // False: only the event could be read, and the rest says nothing. Without a slot it is then UnknownEvent.
     bool is_readable = true;
+    // What is to be sent at its time; only the request that brings a new event can add it. Null: nothing.
+    // Shared, because commands are copied and the work is large.
+    std::shared_ptr<const WorkOrder> work{};
 };
 // Many events, each for itself. REQUIRES: at least one.
 struct AssignEach {
@@ -51,14 +57,16 @@ struct AssignEach {
 struct AssignAll {
     std::vector<AssignSlot> events;
 };
-// Gives the place back; doing it again changes nothing.
+// Gives the place back, and withdraws the work that is not under way; doing it again changes nothing.
 struct CancelSlot {
     EventId event_id;
+    std::string by{};  // Who asks: for the audit of its work.
 };
 // Gives the place back and takes one for another requested time, under the config's active version.
 struct MoveSlot {
     EventId event_id;
     Instant requested;
+    std::string by{};  // Who asks: for the audit of its work.
 };
 using SlotCommand = std::variant<AssignSlot, AssignEach, AssignAll, CancelSlot, MoveSlot>;
 
@@ -82,6 +90,7 @@ struct SlotStory {
     Slot slot;
     ConfigName config_name;
     std::vector<Slot> past;
+    std::optional<WorkStory> work{};
 };
 
 struct WindowFill {
@@ -147,6 +156,10 @@ public:
     [[nodiscard]] virtual bool full() { return false; }
     // One word for what operators should look at although slots can be assigned; empty: nothing.
     [[nodiscard]] virtual std::string_view concern() { return {}; }
+
+    // Where the work of its slots is kept; as long as the store lives. Null: it keeps none, and assigns no
+    // event that brings some.
+    [[nodiscard]] virtual WorkStore* work() { return nullptr; }
 };
 
 }  // namespace sluice

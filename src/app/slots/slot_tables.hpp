@@ -6,14 +6,13 @@
 #include <string_view>
 #include <vector>
 
+#include "app/dispatch/work_tables.hpp"
+#include "app/slots/pool_id.hpp"
 #include "app/store_state.hpp"
 #include "base/result.hpp"
 #include "core/slots/slot.hpp"
 
 namespace sluice {
-
-// The number of a pool's counters. A pool whose window size changes gets a new one.
-enum class PoolId : std::uint32_t {};
 
 struct Pool {
     PoolId id;
@@ -49,13 +48,15 @@ struct SlotChanges {
     std::vector<ConfigVersion> configs;
     std::vector<Pool> pools;
     std::vector<PoolId> dropped_pools;  // Their counts go.
-    // From then on slots that were scheduled before it, past ones too, are as if they had never been.
+    // From then on slots that were scheduled before it, past ones too, are as if they had never been; but for
+    // those whose work is open.
     std::optional<Instant> horizon{};
     std::vector<CountsBefore> dropped_counts{};
+    WorkChanges work{};
 
     [[nodiscard]] bool empty() const {
         return slots.empty() && past.empty() && counts.empty() && configs.empty() && pools.empty() &&
-               !horizon;
+               !horizon && work.empty();
     }
 };
 
@@ -84,6 +85,9 @@ public:
     virtual Result<std::optional<WindowCells>, StoreError> cells(PoolId pool, WindowIndex window) = 0;
     // Every slot, in no particular order.
     virtual Result<void, StoreError> scan_slots(const std::function<void(const Slot&)>& sink) = 0;
+
+    // Where the work of the slots is read; written by commit(). Null: it has no tables here.
+    [[nodiscard]] virtual WorkTables* work() { return nullptr; }
 
     // All or nothing, and durable when it returns. After an error the outcome is unknown until reopen().
     virtual Result<void, StoreError> commit(const SlotChanges& changes) = 0;

@@ -7,6 +7,8 @@
 
 #include "base/name.hpp"
 #include "base/time.hpp"
+#include "core/dispatch/gate.hpp"
+#include "core/dispatch/retry_schedule.hpp"
 #include "core/slots/planner.hpp"
 
 namespace sluice {
@@ -20,6 +22,16 @@ enum class ConfigId : std::uint32_t {};
 
 inline constexpr Places kMaxPerWindowLimit = 1'000'000'000;
 
+// How the work of a config's events goes out.
+struct DispatchDraft {
+    std::optional<GateTerms> rate{};  // Of the pool: the lowest of its active configs counts.
+    // For events that do not say it themselves.
+    std::optional<Duration> expires_after{};
+    std::optional<RetrySchedule> retries{};  // Absent: the usual one.
+
+    bool operator==(const DispatchDraft&) const = default;
+};
+
 // What an administrator asks a config to be.
 struct ConfigDraft {
     ConfigName name;
@@ -30,6 +42,7 @@ struct ConfigDraft {
     // REQUIRES: for Stratified at most kCellsMax places, and at most one for each millisecond of the window.
     Spread spread = Spread::Random;
     Past past = Past::AsSent;
+    DispatchDraft dispatch{};
 };
 
 // One version of a config. A newer one deactivates it; nothing else about it ever changes.
@@ -47,6 +60,13 @@ struct ConfigVersion {
 
 enum class SlotState : std::uint8_t { Assigned = 1, Cancelled = 2 };
 
+// Whether an event brought work along.
+enum class WorkMark : std::uint8_t {
+    None = 0,
+    Open = 1,  // Something may still happen to it: the slot is not forgotten.
+    Closed = 2
+};
+
 // An event's place in time. `revision` counts the moves and cancels that led to it.
 struct Slot {
     EventId event_id;
@@ -58,7 +78,8 @@ struct Slot {
     std::optional<Duration> max_delay{};
     SlotState state = SlotState::Assigned;
     std::uint32_t revision = 0;
-    Instant since{};  // When it became what it is.
+    Instant since{};                 // When it became what it is.
+    WorkMark work = WorkMark::None;  // Of a past one: None.
 
     [[nodiscard]] Duration delay() const { return scheduled - requested; }
     bool operator==(const Slot&) const = default;

@@ -36,7 +36,9 @@ Answer get_config(const SlotDesk& desk, const Request& request) {
 Answer set_config(const SlotDesk& desk, const Request& request) {
     const auto draft = [&]() -> Result<ConfigDraft, Problem> {
         const JsonBody body{request.body};
-        return body.object() == nullptr ? Unexpected{body.problem()} : read_config(*body.object());
+        return body.object() == nullptr
+                   ? Unexpected{body.problem()}
+                   : read_config(*body.object(), desk.carriers == nullptr ? KeepsWork::No : KeepsWork::Yes);
     }();
     if (!draft) {
         co_return answer(draft.error());

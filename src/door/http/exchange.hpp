@@ -24,8 +24,9 @@ struct Request {
     std::string_view target;  // As sent: path and query.
     std::string_view body;
     std::string capture;                    // What stands in the route's {place}, decoded.
-    std::string remote;                     // The client's address; only for admin routes.
+    std::string remote;                     // The client's address; only for routes that tell who asks.
     const HeaderSource* headers = nullptr;  // Never null for a handler.
+    std::string_view token{};               // What names the token that let it in; empty: none was needed.
 };
 
 struct Response {

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <vector>
 
+#include "base/iso8601.hpp"
 #include "base/nearest.hpp"
 
 namespace sluice::http {
@@ -62,6 +63,25 @@ std::optional<Problem> check_supported(const boost::json::object& body, const Bo
         }
     }
     return std::nullopt;
+}
+
+Result<std::optional<Duration>, Problem> read_duration(const boost::json::object& body,
+                                                       std::string_view field) {
+    const auto text = read_text(body, field, "invalid_duration");
+    if (!text) {
+        return Unexpected{text.error()};
+    }
+    if (!*text) {
+        return std::optional<Duration>{};
+    }
+    const auto duration = parse_duration(**text);
+    if (!duration) {
+        return Unexpected{
+            bad_field("invalid_duration", field,
+                      "must be an ISO-8601 duration like PT4S, PT0.5S, PT10M or P1D: positive, in whole "
+                      "milliseconds, at most P31D.")};
+    }
+    return std::optional{*duration};
 }
 
 }  // namespace sluice::http

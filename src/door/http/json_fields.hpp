@@ -9,6 +9,7 @@
 #include <boost/json/value.hpp>
 
 #include "base/result.hpp"
+#include "base/time.hpp"
 #include "door/http/problem.hpp"
 
 // How fields of JSON bodies are read. A problem names the field and what is wrong with it.
@@ -70,5 +71,9 @@ inline Result<std::optional<std::int64_t>, Problem> read_integer(const boost::js
     }
     return std::optional{value->get_int64()};
 }
+
+// A positive duration as ISO-8601 has it, or nothing when the field is absent.
+Result<std::optional<Duration>, Problem> read_duration(const boost::json::object& body,
+                                                       std::string_view field);
 
 }  // namespace sluice::http

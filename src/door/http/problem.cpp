@@ -30,6 +30,7 @@ Kind kind_of(SlotFault fault) {
         case SlotFault::WindowSizeInUse: return {409, "window_size_in_use"};
         case SlotFault::PoolWindowSize: return {409, "pool_window_size"};
         case SlotFault::RangeTooLarge: return {400, "range_too_large"};
+        case SlotFault::AlreadyDispatched: return {409, "already_dispatched"};
     }
     return {500, "internal_error"};
 }
@@ -49,6 +50,12 @@ Kind kind_of(LimitErrorKind error) {
 }
 
 }  // namespace
+
+Problem to_problem(DispatchError error) {
+    return error == DispatchError::Overloaded
+               ? Problem{503, "overloaded", "Too many requests are waiting; try again shortly."}
+               : Problem{503, "store_unavailable", "The store cannot answer now; try again shortly."};
+}
 
 Problem to_problem(const LimitError& error) {
     const Kind kind = kind_of(error.kind);

@@ -3,6 +3,7 @@
 #include <string>
 #include <string_view>
 
+#include "app/dispatch/dispatch_error.hpp"
 #include "app/limits/limit_answer.hpp"
 #include "app/slots/slot_store.hpp"
 
@@ -18,6 +19,7 @@ struct Problem {
 
 Problem to_problem(const SlotError& error);
 Problem to_problem(const LimitError& error);
+Problem to_problem(DispatchError error);
 
 // The whole body: type, title, status, code, detail.
 std::string problem_json(const Problem& problem);

@@ -64,11 +64,17 @@ struct Route {
     std::span<const Reply> replies;  // Beside what the door itself answers.
     RouteBody body{};
     Access access = Access::Open;
+    bool tells_who = false;          // Its handler learns who asks. Guarded ones always do.
     ErrorText error_text = nullptr;  // Null: application/problem+json.
 };
 
 constexpr Route guarded(Route route) {
     route.access = Access::Admin;
+    route.tells_who = true;
+    return route;
+}
+constexpr Route telling_who(Route route) {
+    route.tells_who = true;
     return route;
 }
 

@@ -248,9 +248,11 @@ private:
         }
         const MessageHeaders headers{message};
         Request request{message.target(), message.body(), match.capture, {}, &headers};
-        if (route.access == Access::Admin) {
+        if (route.tells_who) {
             request.remote = connection_.remote_address();
-            if (auto refusal = admit(headers, request.remote, route.error_text)) {
+        }
+        if (route.access == Access::Admin) {
+            if (auto refusal = admit(request, route.error_text)) {
                 co_return *std::move(refusal);
             }
         }
@@ -265,10 +267,12 @@ private:
         }
     }
 
-    std::optional<Response> admit(const HeaderSource& headers, const std::string& remote, ErrorText words) {
-        switch (world_.gate.admit(headers.find("Authorization"), remote)) {
-            case Admission::Granted: return std::nullopt;
-            case Admission::Unguarded: return admit_locally(headers, remote, words);
+    // Notes in the request which token let it in.
+    std::optional<Response> admit(Request& request, ErrorText words) {
+        const std::string& remote = request.remote;
+        switch (world_.gate.admit(request.headers->find("Authorization"), remote)) {
+            case Admission::Granted: request.token = "admin token"; return std::nullopt;
+            case Admission::Unguarded: return admit_locally(*request.headers, remote, words);
             case Admission::TooManyTries:
                 return answer(
                     {429, "too_many_tries", "Too many wrong tokens from this address; wait a minute.", 60},

@@ -2,6 +2,7 @@
 
 #include <span>
 
+#include "app/dispatch/carriers.hpp"
 #include "app/slots/slot_service.hpp"
 #include "door/http/route.hpp"
 #include "door/http/slot_json.hpp"
@@ -10,18 +11,20 @@ namespace sluice::http {
 
 // What the routes of slots work with. All of it outlives the server.
 struct SlotDesk : Desk {
-    SlotDesk(SlotService& service, ConfigName usual, const Clock& time, Log& lines)
-        : slots{service}, default_config{std::move(usual)}, clock{time}, log{lines} {}
+    SlotDesk(SlotService& service, ConfigName usual, const Clock& time, Log& lines,
+             const Carriers* carrying = nullptr)
+        : slots{service}, default_config{std::move(usual)}, clock{time}, log{lines}, carriers{carrying} {}
 
     SlotService& slots;
     ConfigName default_config;
     const Clock& clock;
     Log& log;
+    const Carriers* carriers;  // Null: the store keeps no work, and events that bring some are refused.
 };
 
 // What bodies may leave out.
-inline BodyDefaults body_defaults(const SlotDesk& desk) {
-    return {desk.default_config, std::nullopt, desk.clock.now() + kTenYears};
+inline BodyDefaults body_defaults(const SlotDesk& desk, std::string_view traceparent = {}) {
+    return {desk.default_config, std::nullopt, desk.clock.now() + kTenYears, {desk.carriers, traceparent}};
 }
 
 std::span<const Route> slot_routes();

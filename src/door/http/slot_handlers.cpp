@@ -2,20 +2,28 @@
 
 #include <boost/json/array.hpp>
 
+#include "door/http/audit.hpp"
 #include "door/http/await_done.hpp"
 #include "door/http/json_body.hpp"
+#include "door/http/raw_json.hpp"
 #include "door/http/slot_desk.hpp"
 #include "door/http/target.hpp"
+#include "door/http/traceparent.hpp"
 
 namespace sluice::http {
 namespace {
 
 namespace json = boost::json;
 
-EventRead read_single(const SlotDesk& desk, std::string_view text) {
-    const JsonBody body{text};
+// What the bodies of a request may leave out.
+BodyDefaults defaults_for(const SlotDesk& desk, const Request& request) {
+    return body_defaults(desk, well_formed_traceparent(request.headers->find("traceparent")));
+}
+
+EventRead read_single(const SlotDesk& desk, const Request& request) {
+    const JsonBody body{request.body};
     return body.object() == nullptr ? EventRead{std::nullopt, body.problem()}
-                                    : read_event(*body.object(), body_defaults(desk));
+                                    : read_event({*body.object(), request.body}, defaults_for(desk, request));
 }
 
 // A batch as read.
@@ -35,15 +43,21 @@ std::optional<Problem> first_problem(const Result<BodyDefaults, Problem>& defaul
     return atomic ? std::nullopt : std::optional{atomic.error()};
 }
 
-Result<Batch, Problem> read_batch(const SlotDesk& desk, std::string_view text) {
-    const JsonBody body{text};
+// How each event of a batch was written. Where no work is kept nobody looks at it.
+std::vector<std::string_view> event_texts(const SlotDesk& desk, std::string_view batch, std::size_t events) {
+    return desk.carriers == nullptr ? std::vector<std::string_view>(events)
+                                    : raw_elements(raw_member(batch, "events"));
+}
+
+Result<Batch, Problem> read_batch(const SlotDesk& desk, const Request& request) {
+    const JsonBody body{request.body};
     if (body.object() == nullptr) {
         return Unexpected{body.problem()};
     }
     if (auto problem = check_batch(*body.object())) {
         return Unexpected{*std::move(problem)};
     }
-    const BodyDefaults usual = body_defaults(desk);
+    const BodyDefaults usual = defaults_for(desk, request);
     const auto defaults = read_batch_defaults(*body.object(), usual);
     const auto atomic = read_flag(*body.object(), "atomic");
     Batch batch{atomic && *atomic, first_problem(defaults, atomic), {}, {}};
@@ -53,10 +67,12 @@ Result<Batch, Problem> read_batch(const SlotDesk& desk, std::string_view text) {
         return Unexpected{batch.problem.value_or(
             Problem{400, "invalid_events", "events must be an array of 1 to 10000 events."})};
     }
+    const auto texts = event_texts(desk, request.body, events->get_array().size());
     for (const json::value& event : events->get_array()) {
+        const std::string_view text = texts[batch.events.size()];
         const json::object* object = event.if_object();
         EventRead read = object == nullptr ? EventRead{std::nullopt, JsonBody::not_an_object()}
-                                           : read_event(*object, defaults ? *defaults : usual);
+                                           : read_event({*object, text}, defaults ? *defaults : usual);
         if (batch.problem) {
             read.spoil(*batch.problem);
         }
@@ -164,7 +180,7 @@ Answer assign_each(const SlotDesk& desk, Batch& batch) {
 }  // namespace
 
 Answer assign_slot(const SlotDesk& desk, const Request& request) {
-    EventRead event = read_single(desk, request.body);
+    EventRead event = read_single(desk, request);
     if (!event.command) {
         co_return http::answer(*event.problem);
     }
@@ -177,7 +193,7 @@ Answer assign_slot(const SlotDesk& desk, const Request& request) {
 }
 
 Answer assign_batch(const SlotDesk& desk, const Request& request) {
-    auto batch = read_batch(desk, request.body);
+    auto batch = read_batch(desk, request);
     if (!batch) {
         co_return http::answer(batch.error());
     }
@@ -191,7 +207,7 @@ Answer quote_slot(const SlotDesk& desk, const Request& request) {
     auto quote = [&]() -> Result<QuoteRequest, Problem> {
         const JsonBody body{request.body};
         return body.object() == nullptr ? Unexpected{body.problem()}
-                                        : read_quote(*body.object(), body_defaults(desk));
+                                        : read_quote({*body.object(), request.body}, body_defaults(desk));
     }();
     if (!quote) {
         co_return http::answer(quote.error());
@@ -216,7 +232,9 @@ Answer cancel_slot(const SlotDesk& desk, const Request& request) {
     if (!event_id) {
         co_return http::answer(event_id.error());
     }
-    auto start = [&](SlotService::Done<Granted> done) { desk.slots.cancel(*event_id, std::move(done)); };
+    auto start = [&](SlotService::Done<Granted> done) {
+        desk.slots.cancel(*event_id, std::move(done), who(request));
+    };
     const auto outcome = co_await await_done<SlotOutcome>(start);
     co_return *outcome ? Response{204, {}, {}} : http::answer(to_problem(outcome->error()));
 }
@@ -235,7 +253,7 @@ Answer move_slot(const SlotDesk& desk, const Request& request) {
         co_return http::answer(requested.error());
     }
     auto start = [&](SlotService::Done<Granted> done) {
-        desk.slots.move(*event_id, *requested, std::move(done));
+        desk.slots.move(*event_id, *requested, std::move(done), who(request));
     };
     const auto outcome = co_await await_done<SlotOutcome>(start);
     co_return *outcome ? answer_json(slot_json((*outcome)->slot))

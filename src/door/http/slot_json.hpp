@@ -7,6 +7,7 @@
 #include "base/result.hpp"
 #include "base/time.hpp"
 #include "door/http/problem.hpp"
+#include "door/http/work_json.hpp"
 
 namespace sluice::http {
 
@@ -15,7 +16,11 @@ struct BodyDefaults {
     ConfigName config_name;
     std::optional<Instant> requested{};  // Without it, the body must say.
     Instant latest;                      // Nothing may be requested for later than this.
+    WorkTerms work{};
 };
+
+// Whether the store keeps the work of events. If not, what is said of it is refused (not_supported).
+enum class KeepsWork : std::uint8_t { No, Yes };
 
 // An event as its body tells it.
 struct EventRead {
@@ -32,15 +37,15 @@ struct EventRead {
 
 // Readers. A problem names the field and what is wrong with it; nothing was changed. Fields that do not
 // belong there come first (unknown_field).
-EventRead read_event(const boost::json::object& body, const BodyDefaults& defaults);
+EventRead read_event(const EventBody& body, const BodyDefaults& defaults);
 // Names the first field that does not belong into a batch.
 std::optional<Problem> check_batch(const boost::json::object& body);
 // What a batch says for all of its events.
 Result<BodyDefaults, Problem> read_batch_defaults(const boost::json::object& body, BodyDefaults defaults);
-Result<QuoteRequest, Problem> read_quote(const boost::json::object& body, const BodyDefaults& defaults);
+Result<QuoteRequest, Problem> read_quote(const EventBody& body, const BodyDefaults& defaults);
 // When a slot is to be moved to.
 Result<Instant, Problem> read_move(const boost::json::object& body, Instant latest);
-Result<ConfigDraft, Problem> read_config(const boost::json::object& body);
+Result<ConfigDraft, Problem> read_config(const boost::json::object& body, KeepsWork keeps_work);
 Result<EventId, Problem> read_event_id(std::string_view text);
 Result<ConfigName, Problem> read_config_name(std::string_view text);
 Result<Instant, Problem> read_time(std::string_view field, std::string_view text, Instant latest);

@@ -13,10 +13,19 @@ namespace json = boost::json;
 
 constexpr std::int64_t kLookaheadMax = 1'000'000'000;
 
-constexpr std::array<std::string_view, 5> kEventKnown{"eventId", "configName", "requestedTime", "weight",
-                                                      "maxDelay"};
+constexpr std::array<std::string_view, 8> kEventKnown{
+    "eventId", "configName", "requestedTime", "weight", "maxDelay", "target", "payload", "expiresAfter"};
+constexpr std::size_t kWithoutWork = 5;
 constexpr std::array<std::string_view, 4> kEventLater{"configNames", "target", "payload", "expiresAfter"};
-constexpr BodyFields kEventFields{"an event", kEventKnown, kEventLater};
+constexpr std::size_t kLaterWithWork = 1;
+
+// Work is a capability of the store: where that keeps none, its fields are refused as if they were not built.
+BodyFields event_fields(const WorkTerms& work) {
+    const std::span known{kEventKnown};
+    const std::span later{kEventLater};
+    return work.carriers == nullptr ? BodyFields{"an event", known.first(kWithoutWork), later}
+                                    : BodyFields{"an event", known, later.first(kLaterWithWork)};
+}
 
 constexpr std::array<std::string_view, 4> kBatchKnown{"configName", "requestedTime", "atomic", "events"};
 constexpr BodyFields kBatchFields{"a batch", kBatchKnown, kEventLater};
@@ -24,28 +33,19 @@ constexpr BodyFields kBatchFields{"a batch", kBatchKnown, kEventLater};
 constexpr std::array<std::string_view, 1> kMoveKnown{"requestedTime"};
 constexpr BodyFields kMoveFields{"a move", kMoveKnown};
 
-constexpr std::array<std::string_view, 8> kConfigKnown{
-    "configName", "maxPerWindow", "windowSize", "windowSizeSecs", "pool", "spread", "maxLookahead", "past"};
-constexpr std::array<std::string_view, 4> kConfigLater{"maxPerSecond", "rateHolds", "expiresAfter",
-                                                       "calendar"};
-constexpr BodyFields kConfigFields{"a config", kConfigKnown, kConfigLater};
+constexpr std::array<std::string_view, 12> kConfigKnown{
+    "configName",   "maxPerWindow", "windowSize",   "windowSizeSecs", "pool",         "spread",
+    "maxLookahead", "past",         "maxPerSecond", "rateHolds",      "expiresAfter", "retrySchedule"};
+constexpr std::size_t kConfigWithoutWork = 8;
+constexpr std::array<std::string_view, 5> kConfigLater{"calendar", "maxPerSecond", "rateHolds",
+                                                       "expiresAfter", "retrySchedule"};
+constexpr std::size_t kConfigLaterWithWork = 1;
 
-Result<std::optional<Duration>, Problem> read_duration(const json::object& body, std::string_view field) {
-    const auto text = read_text(body, field, "invalid_duration");
-    if (!text) {
-        return Unexpected{text.error()};
-    }
-    if (!*text) {
-        return std::optional<Duration>{};
-    }
-    const auto duration = parse_duration(**text);
-    if (!duration) {
-        return Unexpected{
-            bad_field("invalid_duration", field,
-                      "must be an ISO-8601 duration like PT4S, PT0.5S, PT10M or P1D: positive, in whole "
-                      "milliseconds, at most P31D.")};
-    }
-    return std::optional{*duration};
+BodyFields config_fields(KeepsWork keeps_work) {
+    const std::span known{kConfigKnown};
+    const std::span later{kConfigLater};
+    return keeps_work == KeepsWork::No ? BodyFields{"a config", known.first(kConfigWithoutWork), later}
+                                       : BodyFields{"a config", known, later.first(kConfigLaterWithWork)};
 }
 
 Result<ConfigName, Problem> read_config_name_or(const json::object& body, std::string_view field,
@@ -99,22 +99,37 @@ Result<SlotAsk, Problem> read_ask(const json::object& body, const BodyDefaults& 
 struct Wish {
     ConfigName config_name;
     SlotAsk ask;
+    std::shared_ptr<const WorkOrder> work;
 };
 
+// Names the first field that belongs neither into an event nor into its target.
+std::optional<Problem> check_event(const json::object& body, const WorkTerms& work) {
+    auto problem = check_known(body, event_fields(work));
+    return problem || work.carriers == nullptr ? problem : check_target(body);
+}
+
 // REQUIRES: the body has no unknown fields.
-Result<Wish, Problem> read_wish(const json::object& body, const BodyDefaults& defaults) {
-    if (auto problem = check_supported(body, kEventFields)) {
+Result<Wish, Problem> read_wish(const EventBody& body, const BodyDefaults& defaults) {
+    if (auto problem = check_supported(body.fields, event_fields(defaults.work))) {
         return Unexpected{*std::move(problem)};
     }
-    auto name = read_config_name_or(body, "configName", defaults.config_name);
+    auto name = read_config_name_or(body.fields, "configName", defaults.config_name);
     if (!name) {
         return Unexpected{name.error()};
     }
-    const auto ask = read_ask(body, defaults);
+    const auto ask = read_ask(body.fields, defaults);
     if (!ask) {
         return Unexpected{ask.error()};
     }
-    return Wish{*std::move(name), *ask};
+    Wish wish{*std::move(name), *ask, nullptr};
+    if (defaults.work.carriers != nullptr) {
+        auto work = read_work(body, defaults.work);
+        if (!work) {
+            return Unexpected{work.error()};
+        }
+        wish.work = *std::move(work);
+    }
+    return wish;
 }
 
 Result<Duration, Problem> read_window_size(const json::object& body) {
@@ -237,11 +252,11 @@ Problem EventRead::refusal(const SlotError& error) const {
     return problem && error.fault == SlotFault::UnknownEvent ? *problem : to_problem(error);
 }
 
-EventRead read_event(const json::object& body, const BodyDefaults& defaults) {
-    if (auto problem = check_known(body, kEventFields)) {
+EventRead read_event(const EventBody& body, const BodyDefaults& defaults) {
+    if (auto problem = check_event(body.fields, defaults.work)) {
         return {std::nullopt, std::move(problem)};
     }
-    const auto text = read_text(body, "eventId", "invalid_event_id");
+    const auto text = read_text(body.fields, "eventId", "invalid_event_id");
     if (!text) {
         return {std::nullopt, text.error()};
     }
@@ -257,6 +272,7 @@ EventRead read_event(const json::object& body, const BodyDefaults& defaults) {
     }
     read.command->config_name = std::move(wish->config_name);
     read.command->ask = wish->ask;
+    read.command->work = std::move(wish->work);
     return read;
 }
 
@@ -281,8 +297,8 @@ Result<BodyDefaults, Problem> read_batch_defaults(const json::object& body, Body
     return defaults;
 }
 
-Result<QuoteRequest, Problem> read_quote(const json::object& body, const BodyDefaults& defaults) {
-    if (body.if_contains("eventId") != nullptr) {
+Result<QuoteRequest, Problem> read_quote(const EventBody& body, const BodyDefaults& defaults) {
+    if (body.fields.contains("eventId")) {
         EventRead read = read_event(body, defaults);
         if (read.problem) {
             return Unexpected{*std::move(read.problem)};
@@ -290,7 +306,7 @@ Result<QuoteRequest, Problem> read_quote(const json::object& body, const BodyDef
         return QuoteRequest{std::move(read.command->event_id), std::move(read.command->config_name),
                             read.command->ask};
     }
-    if (auto problem = check_known(body, kEventFields)) {
+    if (auto problem = check_event(body.fields, defaults.work)) {
         return Unexpected{*std::move(problem)};
     }
     auto wish = read_wish(body, defaults);
@@ -307,9 +323,9 @@ Result<Instant, Problem> read_move(const json::object& body, Instant latest) {
     return read_time_field(body, "requestedTime", latest);
 }
 
-Result<ConfigDraft, Problem> read_config(const json::object& body) {
+Result<ConfigDraft, Problem> read_config(const json::object& body, KeepsWork keeps_work) {
     for (auto check : {check_known, check_supported}) {
-        if (auto problem = check(body, kConfigFields)) {
+        if (auto problem = check(body, config_fields(keeps_work))) {
             return Unexpected{*std::move(problem)};
         }
     }
@@ -351,6 +367,11 @@ Result<ConfigDraft, Problem> read_config(const json::object& body) {
     if (auto problem = check_cells(draft)) {
         return Unexpected{*std::move(problem)};
     }
+    auto dispatch = read_dispatch(body);
+    if (!dispatch) {
+        return Unexpected{dispatch.error()};
+    }
+    draft.dispatch = *std::move(dispatch);
     return draft;
 }
 

@@ -67,6 +67,7 @@ void append_config(std::string& json, const ConfigVersion& config) {
     }
     json += ',';
     append_text(json, "past", name_of(config.terms.past));
+    append_dispatch(json, config.terms.dispatch);
     json += ',';
     append_time(json, "effectiveFrom", config.effective_from);
     json += config.active ? R"(,"active":true})" : R"(,"active":false})";
@@ -156,7 +157,11 @@ std::string story_json(const SlotStory& story) {
         json += ',';
     }
     append_step(json, slot);
-    json += "]}";
+    json += ']';
+    if (story.work) {
+        append_work(json, *story.work);
+    }
+    json += '}';
     return json;
 }
 

@@ -8,6 +8,9 @@ constexpr std::string_view kBadBody = "malformed_json invalid_number unknown_fie
 constexpr std::string_view kBadEvent =
     "invalid_event_id not_supported invalid_config_name invalid_time time_out_of_range invalid_number "
     "invalid_duration";
+// Why the work that an event brings is not taken.
+constexpr std::string_view kBadWork =
+    "invalid_target target_not_configured credentials_in_url forbidden_address payload_too_large";
 // Why an event that can be read gets no slot.
 constexpr std::string_view kNoSlot = "weight_above_cap config_not_found cancelled different_body";
 constexpr std::string_view kNoPlaceNow = "exhausted contended";
@@ -19,6 +22,7 @@ constexpr std::array kAssignSlot{
     gives(200, "Slot"),
     refuses(400, kBadBody),
     refuses(400, kBadEvent),
+    refuses(400, kBadWork),
     refuses(400, "weight_above_cap"),
     refuses(404, "config_not_found"),
     refuses(409, "cancelled"),
@@ -31,6 +35,7 @@ constexpr std::array kAssignBatch{
     refuses(400, kBadBody),
     refuses(400, "invalid_flag invalid_events"),
     refuses(400, kBadEvent),
+    refuses(400, kBadWork),
     refuses(409, kNoSlot),
     refuses(409, kNoPlaceNow),
     refuses(503, "store_unavailable store_full"),
@@ -39,14 +44,9 @@ constexpr std::array kStreamSlots{
     among("line_too_long", gives(200, "SlotLines", kLines)),
 };
 constexpr std::array kQuoteSlot{
-    gives(200, "Quote"),
-    refuses(400, kBadBody),
-    refuses(400, kBadEvent),
-    refuses(400, "weight_above_cap"),
-    refuses(404, "config_not_found"),
-    refuses(409, "cancelled"),
-    refuses(503, kNoPlaceNow),
-    refuses(503, kStoreCannotRead),
+    gives(200, "Quote"),       refuses(400, kBadBody),           refuses(400, kBadEvent),
+    refuses(400, kBadWork),    refuses(400, "weight_above_cap"), refuses(404, "config_not_found"),
+    refuses(409, "cancelled"), refuses(503, kNoPlaceNow),        refuses(503, kStoreCannotRead),
 };
 constexpr std::array kGetSlot{
     gives(200, "SlotStory"),
@@ -58,6 +58,7 @@ constexpr std::array kCancelSlot{
     gives_nothing(204),
     refuses(400, "invalid_event_id"),
     refuses(404, "event_not_found"),
+    refuses(409, "already_dispatched"),
     refuses(503, kStoreCannotWrite),
 };
 constexpr std::array kMoveSlot{
@@ -65,7 +66,7 @@ constexpr std::array kMoveSlot{
     refuses(400, kBadBody),
     refuses(400, "invalid_event_id invalid_time time_out_of_range weight_above_cap"),
     refuses(404, "event_not_found"),
-    refuses(409, "cancelled"),
+    refuses(409, "cancelled already_dispatched"),
     refuses(503, kNoPlaceNow),
     refuses(503, kStoreCannotWrite),
 };
@@ -87,7 +88,7 @@ constexpr std::array kSetConfig{
     refuses(400, kBadBody),
     refuses(400,
             "not_supported invalid_spread invalid_past invalid_config_name invalid_pool invalid_number "
-            "invalid_duration"),
+            "invalid_duration invalid_rate_holds"),
     refuses(409, "window_size_in_use pool_window_size"),
     refuses(503, kStoreCannotWrite),
 };
@@ -115,8 +116,9 @@ constexpr std::array kRoutes{
     Route{"POST", "/api/v1/slots/quote", "quoteSlot", on<quote_slot>(), kQuoteSlot,
           json_body("QuoteRequest")},
     Route{"GET", "/api/v1/slots/{eventId}", "getSlot", on<get_slot>(), kGetSlot},
-    Route{"DELETE", "/api/v1/slots/{eventId}", "cancelSlot", on<cancel_slot>(), kCancelSlot},
-    Route{"POST", "/api/v1/slots/{eventId}/move", "moveSlot", on<move_slot>(), kMoveSlot, json_body("Move")},
+    telling_who({"DELETE", "/api/v1/slots/{eventId}", "cancelSlot", on<cancel_slot>(), kCancelSlot}),
+    telling_who(
+        {"POST", "/api/v1/slots/{eventId}/move", "moveSlot", on<move_slot>(), kMoveSlot, json_body("Move")}),
     Route{"GET", "/api/v1/windows", "listWindows", on<list_windows>(), kListWindows},
     guarded({"GET", "/admin/rate-limit/config", "getConfig", on<get_config>(), kGetConfig}),
     guarded({"POST", "/admin/rate-limit/config", "setConfig", on<set_config>(), kSetConfig,

@@ -172,7 +172,7 @@ private:
         if (body.object() == nullptr) {
             return add_failed(std::nullopt, body.problem());
         }
-        EventRead event = read_event(*body.object(), body_defaults(desk_));
+        EventRead event = read_event({*body.object(), line}, body_defaults(desk_));
         if (!event.command) {
             return add_failed(claimed_event_id(*body.object()), *event.problem);
         }

@@ -121,13 +121,35 @@ bool is_no_number(std::string_view text, std::size_t stopped_at) {
     return rest.starts_with("NaN") || rest.starts_with("Infinity");
 }
 
-}  // namespace
+// The same text with zeros for every exponent that is too long for the parser. JSON knows no bound, and
+// whoever reads such a number here refuses it as no whole number, whatever its value; a payload goes out as
+// it was sent.
+std::string with_short_exponents(std::string_view text) {
+    constexpr std::size_t kDigitsMax = 6;
+    std::string copy{text};
+    bool in_string = false;
+    for (std::size_t at = 0; at < copy.size(); ++at) {
+        if (in_string && copy[at] == '\\') {
+            ++at;
+        } else if (copy[at] == '"') {
+            in_string = !in_string;
+        } else if (!in_string && (copy[at] == 'e' || copy[at] == 'E')) {
+            const std::size_t first = std::min(copy.find_first_not_of("+-", at + 1), copy.size());
+            const std::size_t end = std::min(copy.find_first_not_of("0123456789", first), copy.size());
+            if (end - first > kDigitsMax) {
+                copy.replace(first, end - first, end - first, '0');
+            }
+            at = end - 1;
+        }
+    }
+    return copy;
+}
 
-Result<json::value, JsonFault> parse_strict_json(std::string_view text, json::storage_ptr memory) {
+Result<json::value, JsonFault> parse(std::string_view text, json::storage_ptr memory,
+                                     json::error_code& error) {
     json::parse_options options;
     options.max_depth = kDepthMax;
     json::basic_parser<ValueBuilder> parser{options, std::move(memory)};
-    json::error_code error;
     const std::size_t used = parser.write_some(false, text.data(), text.size(), error);
     if (error) {
         return Unexpected{is_no_number(text, used) ? JsonFault::NotANumber : JsonFault::Malformed};
@@ -136,6 +158,18 @@ Result<json::value, JsonFault> parse_strict_json(std::string_view text, json::st
         return Unexpected{JsonFault::Malformed};
     }
     return parser.handler().release();
+}
+
+}  // namespace
+
+Result<json::value, JsonFault> parse_strict_json(std::string_view text, const json::storage_ptr& memory) {
+    json::error_code error;
+    auto value = parse(text, memory, error);
+    if (error == json::error::exponent_overflow) {
+        error = {};
+        return parse(with_short_exponents(text), memory, error);
+    }
+    return value;
 }
 
 }  // namespace sluice::http

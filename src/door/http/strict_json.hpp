@@ -15,9 +15,10 @@ enum class JsonFault {
 
 // Reads one JSON text. Refused are what RFC 8259 does not allow, repeated keys in an object, nesting deeper
 // than 16, and bytes behind the value: whoever wrote that cannot know what is read. So are more than
-// kJsonValuesMax values: small ones take far more memory than text. The value lives in `memory`.
+// kJsonValuesMax values: small ones take far more memory than text. Numbers of any size pass, with some
+// value. The value lives in `memory`.
 Result<boost::json::value, JsonFault> parse_strict_json(std::string_view text,
-                                                        boost::json::storage_ptr memory);
+                                                        const boost::json::storage_ptr& memory);
 
 inline constexpr std::size_t kJsonValuesMax = 200'000;
 

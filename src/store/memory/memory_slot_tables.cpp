@@ -4,6 +4,8 @@
 #include <mutex>
 #include <unordered_map>
 
+#include "store/memory/memory_work_tables.hpp"
+
 namespace sluice {
 namespace {
 
@@ -94,16 +96,37 @@ public:
         for (const auto& [pool, end] : changes.dropped_counts) {
             counts_.erase(counts_.lower_bound({pool, 0}), counts_.lower_bound({pool, end}));
         }
+        works_.apply(changes.work);
+        for (const Slot& slot : changes.slots) {  // What kept it may be over.
+            if (slot.work == WorkMark::Closed && slot.scheduled < horizon_) {
+                forget_one(slot.event_id.text());
+            }
+        }
         return {};
     }
+
+    WorkTables* work() override { return &works_; }
 
     Result<void, StoreError> reopen() override { return {}; }
 
 private:
+    void forget_one(const std::string& event_id) {
+        works_.forget(event_id);
+        past_.erase(event_id);
+        slots_.erase(event_id);
+    }
+
     void forget(Instant horizon) {
         horizon_ = horizon;
-        const auto is_old = [horizon](const Slot& slot) { return slot.scheduled < horizon; };
-        std::erase_if(slots_, [&](const auto& row) { return is_old(row.second); });
+        const auto is_old = [horizon](const Slot& slot) {
+            return slot.scheduled < horizon && slot.work != WorkMark::Open;
+        };
+        std::erase_if(slots_, [&](const auto& row) {
+            if (is_old(row.second) && row.second.work == WorkMark::Closed) {
+                works_.forget(row.first);
+            }
+            return is_old(row.second);
+        });
         for (auto& [id, slots] : past_) {
             std::erase_if(slots, is_old);
         }
@@ -117,6 +140,7 @@ private:
     std::map<ConfigId, ConfigVersion> configs_;
     std::map<PoolName, Pool> pools_;
     Instant horizon_{};
+    MemoryWorkTables works_;  // Has a guard of its own.
 };
 
 }  // namespace

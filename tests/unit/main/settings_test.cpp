@@ -179,7 +179,7 @@ TEST(Settings, RefuseWhatThisVersionCannotDo) {
             EXPECT_EQ(error_of({{spec.flag().substr(2), "x"}}), spec.flag() + " " + sentence);
         }
     }
-    EXPECT_EQ(later, 13);
+    EXPECT_EQ(later, 10);
 }
 
 TEST(Settings, TakeACertificateWithItsKeyAndNothingLess) {
@@ -209,6 +209,26 @@ TEST(Settings, TakeTheAddressOfARedisAndShortTimes) {
     for (const char* wrong : {"0ms", "-1s", "1y", "ms", "32d", "745h", "99999999999999999999s"}) {
         EXPECT_THAT(error_of({}, {{"SLUICE_REDIS_TIMEOUT", wrong}}), HasSubstr("duration")) << wrong;
     }
+}
+
+TEST(Settings, TakeTheBrokersOfKafka) {
+    const auto none = load_settings({}, {});
+    const auto two =
+        load_settings({{"kafka", "a:9092,[::1]:9093"}}, {{"SLUICE_KAFKA_PUBLISH_TIMEOUT", "2s"}});
+
+    ASSERT_TRUE(none);
+    EXPECT_EQ(none->settings.kafka.brokers, "");
+    EXPECT_EQ(none->settings.kafka.publish_timeout, std::chrono::seconds{5});
+    ASSERT_TRUE(two) << two.error();
+    EXPECT_EQ(two->settings.kafka.brokers, "a:9092,[::1]:9093");
+    EXPECT_EQ(two->settings.kafka.publish_timeout, std::chrono::seconds{2});
+    for (const char* const wrong :
+         {"a", "a:9092,", ",a:9092", "a:9092,,b:1", "a:0", "kafka://a:1", "a:1 b:2"}) {
+        EXPECT_EQ(error_of({{"kafka", wrong}}),
+                  "--kafka: '" + std::string{wrong} + "' is not host:port, or several of them with commas.");
+    }
+    EXPECT_EQ(error_of({}, {{"SLUICE_KAFKA_PUBLISH_TIMEOUT", "6m"}}),
+              "SLUICE_KAFKA_PUBLISH_TIMEOUT: it lies between 100ms and 5m.");
 }
 
 TEST(Settings, TakeTheAddressOfAPostgresServer) {
@@ -349,6 +369,13 @@ TEST(PrintedSettings, ReadBackAsTheyAreWhateverIsSet) {
         {"SLUICE_POSTGRES_POOL_MIN", "7"},
         {"SLUICE_POSTGRES_POOL_MAX", "17"},
         {"SLUICE_POSTGRES_MIGRATE_AT_START", "false"},
+        {"SLUICE_KAFKA", "a:7,[::1]:8"},
+        {"SLUICE_KAFKA_PUBLISH_TIMEOUT", "7s"},
+        {"SLUICE_DISPATCH_WEBHOOK_TIMEOUT", "7s"},
+        {"SLUICE_DISPATCH_WEBHOOK_ALLOW", "10.0.0.0/8,192.168.0.0/16"},
+        {"SLUICE_DISPATCH_WEBHOOK_SECRET_FILES", R"(["a b","c,d"])"},
+        {"SLUICE_DISPATCH_ENDPOINTS",
+         R"([{"url":"https://a.example/","headers":{"X":"file:/y"},"timeout":"7ms","maxConcurrent":"7"}])"},
     };
     for (const SettingSpec& spec : settings_table()) {
         EXPECT_EQ(variables.contains(spec.variable()), spec.support == Support::Built) << spec.key;
@@ -374,6 +401,64 @@ TEST(PrintedSettings, AreRefusedWhereAPasswordWasMasked) {
     EXPECT_THAT(error_of({{"config", file}}),
                 AllOf(HasSubstr("sluice.yaml, line "), HasSubstr("store: its password is masked")));
     EXPECT_EQ(error_of({{"config", file}}, {{"SLUICE_STORE", "postgres://app:hunter2@db/x"}}), "no error");
+}
+
+TEST(Settings, ReadHowWorkIsDispatched) {
+    const TempFolder folder;
+    const std::string file = write_file(folder,
+                                        "dispatch:\n"
+                                        "  webhook:\n"
+                                        "    allow: [10.0.0.0/8, fd00::/8]\n"
+                                        "    secretFiles: [new.key, old.key]\n"
+                                        "  endpoints:\n"
+                                        "    - url: https://a.example/pay\n"
+                                        "      secretFiles: [a.key]\n"
+                                        "      headers: {Authorization: file:a.token, X-Kind: payment}\n"
+                                        "      timeout: 3s\n"
+                                        "      maxConcurrent: 5\n"
+                                        "    - url: https://b.example/\n"
+                                        "      proxy: http://proxy:3128\n");
+
+    const Settings::Dispatch dispatch = must_load({{"config", file}}).dispatch;
+
+    EXPECT_EQ(dispatch.webhook_timeout, std::chrono::seconds{15});
+    EXPECT_EQ(dispatch.allow, (std::vector<std::string>{"10.0.0.0/8", "fd00::/8"}));
+    EXPECT_EQ(dispatch.secret_files, (std::vector<std::string>{"new.key", "old.key"}));
+    const EndpointSetting first{.url = "https://a.example/pay",
+                                .secret_files = {"a.key"},
+                                .headers = {{"Authorization", "file:a.token"}, {"X-Kind", "payment"}},
+                                .timeout = std::chrono::seconds{3},
+                                .max_concurrent = 5};
+    const EndpointSetting second{.url = "https://b.example/", .proxy = "http://proxy:3128"};
+    EXPECT_EQ(dispatch.endpoints, (std::vector{first, second}));
+}
+
+TEST(Settings, NameTheEndpointThatCannotBeRead) {
+    const auto with = [](const std::string& second) {
+        return error_of_file("dispatch.endpoints:\n- url: https://a.example/\n- " + second + "\n");
+    };
+
+    EXPECT_THAT(with("{secretFiles: [x]}"), HasSubstr("dispatch.endpoints: entry 2 has no url."));
+    EXPECT_THAT(with("{url: https://b/, timout: 1s}"),
+                HasSubstr("entry 2 has an unknown key 'timout'; the nearest known one is 'timeout'."));
+    EXPECT_THAT(with("{url: https://b/, timeout: 11m}"), HasSubstr("entry 2 has a timeout"));
+    EXPECT_THAT(with("{url: https://b/, maxConcurrent: 0}"), HasSubstr("entry 2 has a maxConcurrent"));
+    EXPECT_THAT(with("{url: https://b/, headers: [x]}"), HasSubstr("entry 2 has headers"));
+    EXPECT_THAT(with("{url: https://b/, secretFiles: x}"), HasSubstr("entry 2 has secretFiles"));
+    EXPECT_THAT(error_of_file("dispatch.webhook.timeout: 11m\n"), HasSubstr("10 minutes at most"));
+}
+
+TEST(PrintedSettings, MaskTheHeadersOfEndpointsAndAreThenRefused) {
+    const TempFolder folder;
+    const auto loaded = load_settings(
+        {},
+        {{"SLUICE_DISPATCH_ENDPOINTS", "[{url: https://a.example/, headers: {Authorization: hunter2}}]"}});
+    ASSERT_TRUE(loaded) << loaded.error();
+
+    const std::string text = print_settings(*loaded);
+
+    EXPECT_THAT(text, ::testing::Not(HasSubstr("hunter2")));
+    EXPECT_THAT(error_of({{"config", write_file(folder, text)}}), HasSubstr("a header is masked"));
 }
 
 TEST(Places, AreToldWithoutSecrets) {

@@ -9,6 +9,7 @@
 #include <gtest/gtest.h>
 
 #include "net/blocking_http_client.hpp"
+#include "support/gate.hpp"
 #include "support/scripted_server.hpp"
 
 namespace sluice::net {
@@ -215,6 +216,111 @@ TEST(HttpClient, ReadsNoMoreThanItsBound) {
     EXPECT_TRUE(BlockingHttpClient{options}.send(url(exact), {"GET", "/"}, kPatience));
 }
 
+TEST(HttpClient, KeepsTheBeginningOfALongBodyWhenToldTo) {
+    HttpClientOptions options;
+    options.body_max = 100;
+    options.cut_bodies = true;
+    const std::string chunks = "64\r\n" + std::string(100, 'x') + "\r\n";
+    // The third announces more than any machine has.
+    for (const std::string& bytes :
+         {response(std::string(101, 'x')),
+          "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n" + chunks + chunks,
+          "HTTP/1.1 200 OK\r\nContent-Length: 9000000000000000000\r\n\r\n" + std::string(101, 'x'),
+          "HTTP/1.1 200 OK\r\n\r\n" + std::string(101, 'x')}) {
+        ScriptedServer server{{answer(bytes), answer(response("next"))}};
+        BlockingHttpClient client{options};
+
+        const auto outcome = client.send(url(server), {"GET", "/"}, kPatience);
+        const auto next = client.send(url(server), {"GET", "/"}, kPatience);
+
+        ASSERT_TRUE(outcome) << outcome.error().sentence;
+        EXPECT_EQ(outcome->status, 200U);
+        EXPECT_EQ(outcome->body, std::string(100, 'x'));
+        EXPECT_TRUE(outcome->cut);
+        ASSERT_TRUE(next) << next.error().sentence;
+        EXPECT_EQ(next->body, "next");
+        EXPECT_FALSE(next->cut);
+        EXPECT_EQ(server.accepted(), 2U);
+    }
+}
+
+TEST(HttpClient, AsksBeforeTheFirstByteAndWritesNoneWhenTheAnswerIsNo) {
+    std::vector<std::string> seen;
+    std::optional<ScriptedServer> server;
+    server.emplace(std::vector<Line>{[&seen](ScriptedPeer& peer) {
+        for (std::string request = peer.request(); !request.empty(); request = peer.request()) {
+            seen.push_back(request);
+            peer.send(response("there"));
+        }
+    }});
+    int asked = 0;
+    const auto request = [&asked](const std::string& path, bool allowed) {
+        HttpRequest made{"POST", path, "{}"};
+        made.may_write = [&asked, allowed] {
+            ++asked;
+            return allowed;
+        };
+        return made;
+    };
+    {
+        BlockingHttpClient client{{}};
+
+        // Over a connection that is new, and over one that was kept.
+        const auto first = client.send(url(*server), request("/withheld", false), kPatience);
+        const auto second = client.send(url(*server), request("/written", true), kPatience);
+        const auto third = client.send(url(*server), request("/withheld", false), kPatience);
+
+        ASSERT_FALSE(first);
+        EXPECT_EQ(first.error().kind, Kind::Withheld);
+        EXPECT_FALSE(first.error().may_have_arrived);
+        EXPECT_TRUE(second);
+        ASSERT_FALSE(third);
+        EXPECT_EQ(third.error().kind, Kind::Withheld);
+        EXPECT_EQ(asked, 3);
+        EXPECT_EQ(server->accepted(), 1U);
+    }
+    server.reset();
+    ASSERT_EQ(seen.size(), 1U);
+    EXPECT_THAT(seen.front(), StartsWith("POST /written "));
+}
+
+TEST(HttpClient, DoesNotAskWhenThereIsNoConnection) {
+    std::uint16_t port = 0;
+    {
+        const ScriptedServer gone{{}};
+        port = gone.port();
+    }
+    bool asked = false;
+    HttpRequest request{"POST", "/"};
+    request.may_write = [&asked] { return asked = true; };
+
+    const auto outcome = BlockingHttpClient{{}}.send({{"127.0.0.1", port}}, request, kPatience);
+
+    ASSERT_FALSE(outcome);
+    EXPECT_EQ(outcome.error().kind, Kind::Unreachable);
+    EXPECT_FALSE(asked);
+}
+
+TEST(HttpClient, KeepsNoMoreConnectionsThanItMayInAll) {
+    const auto twice = [](ScriptedPeer& peer) {
+        while (!peer.request().empty()) {
+            peer.send(response("there"));
+        }
+    };
+    const ScriptedServer one{{twice}};
+    const ScriptedServer other{{twice, twice}};
+    HttpClientOptions options;
+    options.idle_max_of_all = 1;
+    BlockingHttpClient client{options};
+
+    for (const ScriptedServer* const server : {&one, &other, &one, &other}) {
+        EXPECT_TRUE(client.send(url(*server), {"GET", "/"}, kPatience));
+    }
+
+    EXPECT_EQ(one.accepted(), 1U);
+    EXPECT_EQ(other.accepted(), 2U);
+}
+
 TEST(HttpClient, GivesUpWhenTheTimeIsOver) {
     const auto silent = [](ScriptedPeer& peer) { peer.wait_for_end(); };
     const auto drips = [](ScriptedPeer& peer) {
@@ -278,6 +384,89 @@ TEST(HttpClient, ConnectsToNoAddressThatIsRefused) {
     EXPECT_EQ(server.accepted(), 0U);
 }
 
+TEST(HttpClient, SaysThatAServerCannotBeReachedWhenOnlySomeOfItsAddressesAreRefused) {
+    std::uint16_t port = 0;
+    {
+        const ScriptedServer gone{{}};
+        port = gone.port();
+    }
+    HttpClientOptions options;
+    options.find_addresses =
+        [](const std::string&) -> Result<std::vector<boost::asio::ip::address>, std::string> {
+        return std::vector{boost::asio::ip::make_address("127.0.0.1"),
+                           boost::asio::ip::make_address("127.0.0.2")};
+    };
+    options.check_address = [](const boost::asio::ip::address& address) -> std::optional<std::string> {
+        return address.to_string() == "127.0.0.2" ? std::optional<std::string>{"is refused"} : std::nullopt;
+    };
+
+    const auto outcome = BlockingHttpClient{options}.send({{"both.example", port}}, {"GET", "/"}, kPatience);
+
+    ASSERT_FALSE(outcome);
+    EXPECT_EQ(outcome.error().kind, Kind::Unreachable);
+}
+
+boost::asio::awaitable<void> ask(HttpClient& client, ServerUrl server, std::vector<std::string>& bodies) {
+    HttpRequest request{"GET", "/"};
+    auto outcome = co_await client.send(std::move(server), std::move(request), kPatience);
+    bodies.push_back(outcome ? outcome->body : outcome.error().sentence);
+}
+
+TEST(HttpClient, LetsANameThatNobodyAnswersForKeepNoOtherWaiting) {
+    const ScriptedServer server{{answer(response("there"))}};
+    std::atomic<int> searched = 0;
+    test::Gate gate;
+    boost::asio::io_context io{1};
+    std::vector<std::string> bodies;
+    {
+        HttpClientOptions options;
+        options.lookups_max = 2;
+        options.find_addresses =
+            [&](const std::string& host) -> Result<std::vector<boost::asio::ip::address>, std::string> {
+            if (host == "slow.example") {
+                ++searched;
+                gate.pass();
+                return Unexpected{std::string{"nobody knows"}};
+            }
+            return std::vector{boost::asio::ip::make_address("127.0.0.1")};
+        };
+        HttpClient client{options};
+
+        for (int i = 0; i < 10; ++i) {
+            boost::asio::co_spawn(io, ask(client, {{"slow.example", 80}}, bodies), boost::asio::detached);
+        }
+        boost::asio::co_spawn(io, ask(client, {{"quick.example", server.port()}}, bodies),
+                              boost::asio::detached);
+        while (bodies.empty()) {
+            io.run_one();
+        }
+        gate.let_go();
+        io.run();
+    }
+
+    ASSERT_EQ(bodies.size(), 11U);
+    EXPECT_EQ(bodies.front(), "there");
+    EXPECT_EQ(bodies.back(), "The server http://slow.example:80 is not known (nobody knows).");
+    EXPECT_EQ(searched, 1);
+}
+
+TEST(HttpClient, WaitsForNoNameLongerThanItMay) {
+    test::Gate gate;
+    HttpClientOptions options;
+    options.find_addresses =
+        [&](const std::string&) -> Result<std::vector<boost::asio::ip::address>, std::string> {
+        gate.pass();
+        return Unexpected{std::string{"too late"}};
+    };
+    BlockingHttpClient client{options};
+
+    const auto outcome = client.send({{"slow.example", 80}}, {"GET", "/"}, 50ms);
+    gate.let_go();
+
+    ASSERT_FALSE(outcome);
+    EXPECT_EQ(outcome.error().kind, Kind::Late);
+}
+
 TEST(HttpClient, SendsNothingThatCouldBeReadAsSomethingElse) {
     const ScriptedServer server{{answer(response(""))}};
     for (const HttpRequest& request :
@@ -289,12 +478,6 @@ TEST(HttpClient, SendsNothingThatCouldBeReadAsSomethingElse) {
         EXPECT_EQ(outcome.error().kind, Kind::BadRequest);
         EXPECT_FALSE(outcome.error().may_have_arrived);
     }
-}
-
-boost::asio::awaitable<void> ask(HttpClient& client, ServerUrl server, std::vector<std::string>& bodies) {
-    HttpRequest request{"GET", "/"};
-    auto outcome = co_await client.send(std::move(server), std::move(request), kPatience);
-    bodies.push_back(outcome ? outcome->body : outcome.error().sentence);
 }
 
 TEST(HttpClient, ServesManyCoroutinesOfAThreadAtOnce) {

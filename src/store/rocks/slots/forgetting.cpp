@@ -17,7 +17,7 @@ public:
     // NOLINTNEXTLINE(readability-function-size): the parameters are RocksDB's.
     bool Filter(int /*level*/, const rocksdb::Slice& /*key*/, const rocksdb::Slice& value,
                 std::string* /*changed*/, bool* /*is_changed*/) const override {
-        const auto scheduled = scheduled_of({value.data(), value.size()});
+        const auto scheduled = forgettable_at({value.data(), value.size()});
         return scheduled && *scheduled < horizon_;
     }
 

@@ -31,10 +31,15 @@ Unexpected<StoreError> unreadable(const Source& source, std::string_view bytes) 
     return Unexpected{rocks::unreadable_row(source.name, bytes, rocks::kSlotRecord)};
 }
 
+bool is_forgotten(const Slot& slot, Instant horizon) {
+    return slot.scheduled < horizon && slot.work != WorkMark::Open;
+}
+
 class RocksSlotTables final : public SlotTables {
 public:
-    RocksSlotTables(std::shared_ptr<rocks::Folder> folder, std::shared_ptr<const rocks::SlotTableSet> set)
-        : folder_{std::move(folder)}, set_{std::move(set)} {}
+    RocksSlotTables(std::shared_ptr<rocks::Folder> folder, std::shared_ptr<const rocks::SlotTableSet> set,
+                    std::unique_ptr<rocks::WorkRows> work)
+        : folder_{std::move(folder)}, set_{std::move(set)}, work_{std::move(work)} {}
 
     Result<std::vector<std::optional<Slot>>, StoreError> find(
         std::span<const std::string_view> event_ids) override {
@@ -68,7 +73,7 @@ public:
             if (!result[i]) {
                 return unreadable(kSlots, view(values[i]));
             }
-            if (result[i]->scheduled < horizon) {
+            if (is_forgotten(*result[i], horizon)) {
                 result[i].reset();
             }
         }
@@ -150,7 +155,7 @@ public:
         const Instant horizon = set_->horizon();
         return scan(kSlots, {}, [&](std::string_view key, std::string_view value) {
             const auto slot = rocks::decode_slot(key, value);
-            if (slot && slot->scheduled >= horizon) {
+            if (slot && !is_forgotten(*slot, horizon)) {
                 sink(*slot);
             }
             return slot ? Next::Row : Next::Error;
@@ -163,8 +168,13 @@ public:
             return Unexpected{batch.error()};
         }
         set_->add(*batch, changes);
+        if (work_ != nullptr && !changes.work.empty()) {
+            work_->add(*batch, changes.work);
+        }
         return batch->commit();
     }
+
+    WorkTables* work() override { return work_.get(); }
 
     Result<void, StoreError> reopen() override { return folder_->reopen(); }
     Result<void, StoreError> verify() override { return folder_->verify(); }
@@ -196,13 +206,15 @@ private:
 
     const std::shared_ptr<rocks::Folder> folder_;  // Shared with other sets of tables.
     const std::shared_ptr<const rocks::SlotTableSet> set_;
+    const std::unique_ptr<rocks::WorkRows> work_;
 };
 
 }  // namespace
 
 std::unique_ptr<SlotTables> make_rocks_slot_tables(std::shared_ptr<rocks::Folder> folder,
-                                                   std::shared_ptr<const rocks::SlotTableSet> set) {
-    return std::make_unique<RocksSlotTables>(std::move(folder), std::move(set));
+                                                   std::shared_ptr<const rocks::SlotTableSet> set,
+                                                   std::unique_ptr<rocks::WorkRows> work) {
+    return std::make_unique<RocksSlotTables>(std::move(folder), std::move(set), std::move(work));
 }
 
 Result<std::unique_ptr<SlotTables>, StoreError> open_rocks_slot_tables(const RocksPlace& place) {

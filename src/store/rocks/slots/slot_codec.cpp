@@ -14,6 +14,15 @@ Duration to_duration(std::uint64_t number) { return Duration{static_cast<Duratio
 // What the last number of a config that every format has may say.
 constexpr std::uint8_t kIsActive = 1;
 constexpr std::uint8_t kHasSpreadAndPast = 2;
+constexpr std::uint8_t kHasDispatch = 4;
+
+// What stands with the state of a slot, from format 5 on.
+constexpr std::uint8_t kWorkShift = 4;
+
+// What stands with a config's dispatch.
+constexpr std::uint8_t kHasRate = 1;
+constexpr std::uint8_t kHasExpiry = 2;
+constexpr std::uint8_t kHasRetries = 4;
 
 // Absent is 0: neither a delay nor a look-ahead plus one is ever 0.
 std::uint64_t to_number(std::optional<Duration> duration) {
@@ -39,7 +48,8 @@ std::string encode_slot(const Slot& slot, RecordVersion version) {
         .number(to_number(slot.scheduled))
         .number(slot.weight)
         .number(to_number(slot.max_delay))
-        .number(static_cast<std::uint8_t>(slot.state))
+        .number(static_cast<std::uint8_t>(static_cast<unsigned>(slot.state) | static_cast<unsigned>(slot.work)
+                                                                                  << kWorkShift))
         .number(slot.revision)
         .number(to_number(slot.since))
         .bytes();
@@ -59,14 +69,17 @@ std::optional<Slot> decode_slot(std::string_view event_id, std::string_view byte
     if (const auto max_delay = reader.number<std::uint64_t>(); max_delay != 0) {
         slot.max_delay = to_duration(max_delay);
     }
-    slot.state = SlotState{reader.number<std::uint8_t>()};
+    const auto state = reader.number<std::uint8_t>();
+    slot.state = SlotState{static_cast<std::uint8_t>(state & ((1U << kWorkShift) - 1))};
+    slot.work = WorkMark{static_cast<std::uint8_t>(state >> kWorkShift)};
     slot.revision = reader.number<std::uint32_t>();
     slot.since = to_instant(reader.number<std::uint64_t>());
     const bool known_state = slot.state == SlotState::Assigned || slot.state == SlotState::Cancelled;
-    return reader.consumed() && known_state ? std::optional{std::move(slot)} : std::nullopt;
+    return reader.consumed() && known_state && slot.work <= WorkMark::Closed ? std::optional{std::move(slot)}
+                                                                             : std::nullopt;
 }
 
-std::optional<Instant> scheduled_of(std::string_view bytes) {
+std::optional<Instant> forgettable_at(std::string_view bytes) {
     constexpr std::size_t kSize = 53;
     const std::string_view rest = rest_of(bytes);
     if (rest.size() != kSize) {
@@ -76,7 +89,11 @@ std::optional<Instant> scheduled_of(std::string_view bytes) {
     reader.number<std::uint32_t>();
     reader.number<std::uint64_t>();
     reader.number<std::uint64_t>();
-    return to_instant(reader.number<std::uint64_t>());
+    const Instant scheduled = to_instant(reader.number<std::uint64_t>());
+    reader.number<Places>();
+    reader.number<std::uint64_t>();
+    const auto work = WorkMark{static_cast<std::uint8_t>(reader.number<std::uint8_t>() >> kWorkShift)};
+    return work == WorkMark::None || work == WorkMark::Closed ? std::optional{scheduled} : std::nullopt;
 }
 
 std::string encode_instant(Instant instant, RecordVersion version) {
@@ -155,9 +172,63 @@ std::string config_key(ConfigId id) {
     return ByteWriter{}.raw("config/").number(static_cast<std::uint32_t>(id)).bytes();
 }
 
-bool needs_newest_format(const ConfigVersion& config) {
+namespace {
+
+bool has_spread_or_past(const ConfigVersion& config) {
     return config.terms.spread != Spread::Random || config.terms.past != Past::AsSent;
 }
+
+bool has_dispatch(const ConfigVersion& config) { return config.terms.dispatch != DispatchDraft{}; }
+
+void write_dispatch(ByteWriter& writer, const DispatchDraft& dispatch) {
+    writer.number(static_cast<std::uint8_t>((dispatch.rate ? kHasRate : 0) |
+                                            (dispatch.expires_after ? kHasExpiry : 0) |
+                                            (dispatch.retries ? kHasRetries : 0)));
+    if (dispatch.rate) {
+        writer.number(dispatch.rate->max_per_second).number(static_cast<std::uint8_t>(dispatch.rate->holds));
+    }
+    if (dispatch.expires_after) {
+        writer.number(to_number(dispatch.expires_after));
+    }
+    if (dispatch.retries) {
+        writer.number(static_cast<std::uint8_t>(dispatch.retries->pauses().size()));
+        for (const Duration pause : dispatch.retries->pauses()) {
+            writer.number(to_number(std::optional{pause}));
+        }
+    }
+}
+
+// Nothing: these are none.
+std::optional<DispatchDraft> read_dispatch(ByteReader& reader) {
+    DispatchDraft dispatch;
+    const auto flags = reader.number<std::uint8_t>();
+    if ((flags & kHasRate) != 0) {
+        const auto rate = reader.number<std::uint32_t>();
+        dispatch.rate = GateTerms{rate, RateHolds{reader.number<std::uint8_t>()}};
+        if (dispatch.rate->holds > RateHolds::Sender || rate == 0) {
+            return std::nullopt;
+        }
+    }
+    if ((flags & kHasExpiry) != 0) {
+        dispatch.expires_after = to_duration(reader.number<std::uint64_t>());
+    }
+    if ((flags & kHasRetries) != 0) {
+        std::vector<Duration> pauses(reader.number<std::uint8_t>());
+        for (Duration& pause : pauses) {
+            pause = to_duration(reader.number<std::uint64_t>());
+        }
+        dispatch.retries.emplace(std::move(pauses));
+    }
+    return reader.ok() ? std::optional{std::move(dispatch)} : std::nullopt;
+}
+
+}  // namespace
+
+bool needs_newest_format(const ConfigVersion& config) {
+    return has_spread_or_past(config) || has_dispatch(config);
+}
+
+bool needs_newest_format(const Slot& slot) { return slot.work != WorkMark::None; }
 
 std::string encode_config(const ConfigVersion& config, RecordVersion version) {
     const std::uint64_t lookahead =
@@ -171,10 +242,14 @@ std::string encode_config(const ConfigVersion& config, RecordVersion version) {
         .number(lookahead)
         .number(to_number(config.effective_from))
         .number(static_cast<std::uint8_t>((config.active ? kIsActive : 0) |
-                                          (needs_newest_format(config) ? kHasSpreadAndPast : 0)));
-    if (needs_newest_format(config)) {
+                                          (has_spread_or_past(config) ? kHasSpreadAndPast : 0) |
+                                          (has_dispatch(config) ? kHasDispatch : 0)));
+    if (has_spread_or_past(config)) {
         writer.number(static_cast<std::uint8_t>(config.terms.spread))
             .number(static_cast<std::uint8_t>(config.terms.past));
+    }
+    if (has_dispatch(config)) {
+        write_dispatch(writer, config.terms.dispatch);
     }
     return std::move(writer).bytes();
 }
@@ -196,13 +271,16 @@ std::optional<ConfigVersion> decode_config(std::string_view bytes) {
     if (spread > Spread::Stratified || past > Past::Now) {
         return std::nullopt;
     }
-    if (!reader.consumed() || !name || !pool || window_size <= Duration{0} || max_per_window == 0) {
+    auto dispatch = (flags & kHasDispatch) != 0 ? read_dispatch(reader) : std::optional{DispatchDraft{}};
+    if (!reader.consumed() || !dispatch || !name || !pool || window_size <= Duration{0} ||
+        max_per_window == 0) {
         return std::nullopt;
     }
     const auto max_lookahead =
         lookahead == 0 ? std::nullopt : std::optional{static_cast<std::int64_t>(lookahead - 1)};
     return ConfigVersion{id,
-                         ConfigDraft{*name, max_per_window, window_size, *pool, max_lookahead, spread, past},
+                         ConfigDraft{*name, max_per_window, window_size, *pool, max_lookahead, spread, past,
+                                     std::move(*dispatch)},
                          effective_from, active};
 }
 

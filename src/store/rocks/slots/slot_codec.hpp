@@ -24,8 +24,9 @@ inline constexpr const char* kHorizonKey = "horizon";  // In the folder's own ta
 std::string encode_slot(const Slot& slot, RecordVersion version = kSlotRecord);
 std::optional<Slot> decode_slot(std::string_view event_id, std::string_view bytes);
 
-// Of an encoded slot, without the rest. Nothing when it is none.
-std::optional<Instant> scheduled_of(std::string_view bytes);
+// When a slot's time is, of an encoded one, without the rest. Nothing when it is none, or when its work is
+// open.
+std::optional<Instant> forgettable_at(std::string_view bytes);
 
 std::string encode_instant(Instant instant, RecordVersion version = kSlotRecord);
 std::optional<Instant> decode_instant(std::string_view bytes);
@@ -44,6 +45,7 @@ std::optional<Places> decode_places(std::string_view bytes);
 std::string config_key(ConfigId id);
 // True when an older format could not hold it.
 bool needs_newest_format(const ConfigVersion& config);
+bool needs_newest_format(const Slot& slot);
 std::string encode_config(const ConfigVersion& config, RecordVersion version = kSlotRecord);
 std::optional<ConfigVersion> decode_config(std::string_view bytes);
 

@@ -18,7 +18,9 @@ std::chrono::seconds sorted_every(Duration retention) {
 
 // A Sluice that knows no horizon would bring back what is forgotten.
 bool need_newest_format(const SlotChanges& changes) {
-    return changes.horizon || std::ranges::any_of(changes.configs, needs_newest_format);
+    const auto needs = [](const auto& row) { return needs_newest_format(row); };
+    return changes.horizon || std::ranges::any_of(changes.configs, needs) ||
+           std::ranges::any_of(changes.slots, needs);
 }
 
 void add_configs(Batch& batch, const SlotChanges& changes) {

@@ -28,6 +28,8 @@ public:
 
     // The last that is durable.
     [[nodiscard]] Instant horizon() const { return horizon_->get(); }
+    // For sets whose rows belong to slots.
+    [[nodiscard]] std::shared_ptr<const Horizon> shared_horizon() const { return horizon_; }
 
     // Adds the rows of these changes. The set must outlive the batch.
     void add(Batch& batch, const SlotChanges& changes) const;

@@ -144,7 +144,7 @@ protected:
     CountingMetrics metrics_;
     RecordingLog log_;
     ScriptedStore scripted_;
-    Gate gate_;
+    test::Gate gate_;
     std::atomic<std::size_t> done_ = 0;
     std::optional<SlotService> service_;
 };
@@ -479,7 +479,7 @@ TEST_F(SlotServiceTest, ListsNoAssignmentAboveLevelInfo) {
 
 // Both workers stand inside the store; then one goes on, with a cancel and an assignment waiting.
 TEST_F(SlotServiceTest, ABlockedCancelKeepsNoAssignmentWaiting) {
-    Gate cancels;
+    test::Gate cancels;
     scripted_.answer = [&](const SlotCommand& command) -> SlotReply {
         if (std::holds_alternative<CancelSlot>(command)) {
             cancels.pass();

@@ -12,6 +12,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "door/http/dispatch_desk.hpp"
 #include "door/http/limit_desk.hpp"
 #include "door/http/server_desk.hpp"
 #include "door/http/slot_desk.hpp"
@@ -78,7 +79,7 @@ protected:
 
     static std::vector<Route> served_routes() {
         std::vector<Route> all;
-        for (const auto routes : {slot_routes(), limit_routes(), server_routes()}) {
+        for (const auto routes : {slot_routes(), dispatch_routes(), limit_routes(), server_routes()}) {
             all.insert(all.end(), routes.begin(), routes.end());
         }
         return all;

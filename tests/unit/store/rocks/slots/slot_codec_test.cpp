@@ -211,7 +211,7 @@ std::vector<Kind> every_kind() {
         {encode_slot(slot, 1), encode_slot(slot),
          [slot](std::string_view bytes) { return decode_slot("e", bytes) == slot; }},
         {encode_slot(slot, 1), encode_slot(slot),
-         [slot](std::string_view bytes) { return scheduled_of(bytes) == slot.scheduled; }},
+         [slot](std::string_view bytes) { return forgettable_at(bytes) == slot.scheduled; }},
         {encode_content(content, 1), encode_content(content),
          [content](std::string_view bytes) { return decode_content(bytes) == content; }},
         {encode_content(content, 1), encode_content(content),
