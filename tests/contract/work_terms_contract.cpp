@@ -90,7 +90,7 @@ TEST_P(WorkStoreContract, SharesItsTermsUntilTheyChange) {
 
 TEST_P(WorkStoreContract, TellsWhenThereIsSomethingToLookAt) {
     std::atomic<int> news = 0;
-    works().on_news([&] {
+    works().on_news([&](const WorkTidings&) {
         ++news;
         EXPECT_TRUE(works().terms());  // Not called while the store is locked.
     });

@@ -30,6 +30,16 @@ public:
     Result<std::vector<Lane>, StoreError> lanes() override { return std::vector<Lane>{}; }
     Result<std::vector<OpenClaim>, StoreError> open_claims() override { return std::vector<OpenClaim>{}; }
 
+    Result<std::optional<Keeping>, StoreError> keep(const std::string&) override {
+        return std::optional{Keeping{.fence = 1, .lasts = Duration::max()}};
+    }
+    void let_go(Fence) override {}
+    Result<bool, StoreError> note_permits(Fence, std::span<const OutsidePermit>) override { return true; }
+    Result<void, StoreError> drop_permits(std::span<const std::string>) override { return {}; }
+    Result<std::vector<OutsidePermit>, StoreError> outside_permits() override {
+        return std::vector<OutsidePermit>{};
+    }
+
     Result<TermsRef, StoreError> terms() override {
         const std::lock_guard lock{mutex_};
         if (fails) {
@@ -75,7 +85,7 @@ public:
         const std::lock_guard lock{mutex_};
         return lane_counts;
     }
-    void on_news(std::function<void()>) override {}
+    void on_news(std::function<void(const WorkTidings&)>) override {}
 
 private:
     static StoreError failure() { return {"the disk is gone"}; }

@@ -347,19 +347,19 @@ Result<std::uint64_t, StoreError> NaiveWorkStore::replay(const ReplayRequest& /*
 }
 Result<std::vector<LaneCount>, StoreError> NaiveWorkStore::counts() { return Unexpected{failure()}; }
 
-void NaiveWorkStore::on_news(std::function<void()> call) {
+void NaiveWorkStore::on_news(std::function<void(const WorkTidings&)> call) {
     const std::lock_guard lock{mutex_};
     news_ = std::move(call);
 }
 
 void NaiveWorkStore::tell() {
-    std::function<void()> call;
+    std::function<void(const WorkTidings&)> call;
     {
         const std::lock_guard lock{mutex_};
         call = news_;
     }
     if (call) {
-        call();
+        call({});
     }
 }
 

@@ -60,6 +60,15 @@ public:
     Result<void, StoreError> settle(std::span<const Settlement> settlements) override;
     Result<std::vector<Lane>, StoreError> lanes() override;
     Result<std::vector<OpenClaim>, StoreError> open_claims() override;
+    Result<std::optional<Keeping>, StoreError> keep(const std::string&) override {
+        return std::optional{Keeping{.fence = 1, .lasts = Duration::max()}};
+    }
+    void let_go(Fence) override {}
+    Result<bool, StoreError> note_permits(Fence, std::span<const OutsidePermit>) override { return true; }
+    Result<void, StoreError> drop_permits(std::span<const std::string>) override { return {}; }
+    Result<std::vector<OutsidePermit>, StoreError> outside_permits() override {
+        return std::vector<OutsidePermit>{};
+    }
     Result<TermsRef, StoreError> terms() override;
     Result<void, StoreError> hold(const Subject& subject, const Hold& hold) override;
     Result<void, StoreError> release(const Subject& subject, const std::string& by) override;
@@ -69,7 +78,7 @@ public:
     Result<WorkPage, StoreError> list(const WorkFilter& filter) override;
     Result<std::uint64_t, StoreError> replay(const ReplayRequest& request, const std::string& by) override;
     Result<std::vector<LaneCount>, StoreError> counts() override;
-    void on_news(std::function<void()> call) override;
+    void on_news(std::function<void(const WorkTidings&)> call) override;
 
 private:
     struct Row {
@@ -103,7 +112,7 @@ private:
     std::map<Lane, std::set<std::pair<Instant, EventId>>> lanes_;
     std::map<std::string, std::map<WindowIndex, WindowSends>> windows_;
     TermsRef terms_ = std::make_shared<const DispatchTerms>();
-    std::function<void()> news_;
+    std::function<void(const WorkTidings&)> news_;
     std::size_t calls_ = 0;
     std::size_t fails_at_ = 0;  // 0: never.
     Fails fails_how_ = Fails::Before;

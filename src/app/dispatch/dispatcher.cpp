@@ -33,7 +33,7 @@ public:
           pauses_{kPauses, options_.seed},
           desk_{std::make_shared<DispatchDesk>(options_, world, [this] { loop_.wake(); })},
           loop_{world.runtime, [this] { return run(); }} {
-        store_.on_news([this] {
+        store_.on_news([this](const WorkTidings&) {
             // The store's own lock orders what is new before this; the flag alone says that there is news.
             news_.store(true, std::memory_order_release);
             loop_.wake();

@@ -100,6 +100,19 @@ public:
         return claims;
     }
 
+    // A ledger has one process, which is its keeper for ever.
+    Result<std::optional<Keeping>, StoreError> keep(const std::string&) override {
+        return std::optional{Keeping{.fence = 1, .lasts = Duration::max()}};
+    }
+    void let_go(Fence) override {}
+
+    // What was given to others is not kept: a process that begins opens its gates late enough.
+    Result<bool, StoreError> note_permits(Fence, std::span<const OutsidePermit>) override { return true; }
+    Result<void, StoreError> drop_permits(std::span<const std::string>) override { return {}; }
+    Result<std::vector<OutsidePermit>, StoreError> outside_permits() override {
+        return std::vector<OutsidePermit>{};
+    }
+
     Result<TermsRef, StoreError> terms() override {
         const auto lock = ledger_.lock();
         if (!ledger_.recovered()) {
@@ -216,7 +229,9 @@ public:
         return ledger_.state().works.counts(tables_);
     }
 
-    void on_news(std::function<void()> call) override { ledger_.news().on_news(std::move(call)); }
+    void on_news(std::function<void(const WorkTidings&)> call) override {
+        ledger_.news().on_news(std::move(call));
+    }
 
 private:
     static AuditLine line(AuditLine::Action action, const std::string& by) {

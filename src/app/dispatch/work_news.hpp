@@ -3,6 +3,8 @@
 #include <functional>
 #include <mutex>
 
+#include "app/dispatch/work_store.hpp"
+
 namespace sluice {
 
 // Tells somebody that there is something to look at.
@@ -10,21 +12,21 @@ namespace sluice {
 class WorkNews {
 public:
     // When this returns no call to the one before is under way.
-    void on_news(std::function<void()> call) {
+    void on_news(std::function<void(const WorkTidings&)> call) {
         const std::lock_guard lock{mutex_};
         call_ = std::move(call);
     }
     // REQUIRES: the store is not locked.
-    void tell() {
+    void tell(const WorkTidings& tidings = {}) {
         const std::lock_guard lock{mutex_};
         if (call_) {
-            call_();
+            call_(tidings);
         }
     }
 
 private:
     std::mutex mutex_;
-    std::function<void()> call_;  // Guarded by mutex_, also while it runs.
+    std::function<void(const WorkTidings&)> call_;  // Guarded by mutex_, also while it runs.
 };
 
 // Tells at its end, if there was something. To be made before the store is locked.

@@ -51,9 +51,15 @@ struct DueWork {
     Instant window_end{};  // When the window of `sends` is over, by the same clock.
 };
 
+// Of the keeper of gates that somebody was: a later keeper's is greater.
+using Fence = std::uint64_t;
+
 // What becomes of it.
 struct ClaimIt {
     Duration lease;  // Ends by itself then, and the work is looked at again in lane Claimed.
+    // It passes a gate, so that only the keeper may claim it: by another fence than the one in force the
+    // whole take does nothing.
+    std::optional<Fence> fence{};
 };
 struct SetAside {
     Lane lane;
@@ -81,6 +87,30 @@ struct Taken {
     // When the lane has something to look at again: a time gone by if more is due now; absent: it is empty.
     std::optional<Instant> next;
     Instant now{};  // By the clock of the store.
+    // Somebody else is the keeper by now: nothing was done, and nothing above says anything.
+    bool fenced = false;
+};
+
+// Of all processes that share a store one is the keeper of its gates: it alone claims work that passes one.
+struct Keeping {
+    Fence fence;
+    // From before it was asked for; by a clock that also runs while the machine sleeps. It must be asked for
+    // again before that. Duration::max(): nobody else can be.
+    Duration lasts;
+};
+
+// A permit that was given to somebody outside, who makes the call: durable before it is given.
+struct OutsidePermit {
+    std::string id;
+    Subject gate;   // A pool or a host.
+    Duration left;  // After that it is over by itself; not negative.
+};
+
+// What the store tells of by itself.
+struct WorkTidings {
+    // Lanes that were filled by other processes. With none: something is in lane Due or Dead, or terms
+    // changed.
+    std::vector<Lane> filled{};
 };
 
 // The outcome of a claim.
@@ -165,7 +195,20 @@ public:
 
     // Every lane in which something stands, but Dead.
     virtual Result<std::vector<Lane>, StoreError> lanes() = 0;
+    // Of all processes.
     virtual Result<std::vector<OpenClaim>, StoreError> open_claims() = 0;
+
+    // Makes this process the keeper, or keeps it so. Nothing: somebody else is. `node` tells processes apart.
+    virtual Result<std::optional<Keeping>, StoreError> keep(const std::string& node) = 0;
+    // It is not the keeper any more, so that another can be at once. Does nothing under another fence.
+    virtual void let_go(Fence fence) = 0;
+
+    // Permits of the keeper, for calls that others make. False: the fence is not in force; nothing was
+    // stored.
+    virtual Result<bool, StoreError> note_permits(Fence fence, std::span<const OutsidePermit> permits) = 0;
+    // Their calls are over. Who is not known any more is passed over.
+    virtual Result<void, StoreError> drop_permits(std::span<const std::string> ids) = 0;
+    virtual Result<std::vector<OutsidePermit>, StoreError> outside_permits() = 0;
 
     virtual Result<TermsRef, StoreError> terms() = 0;
     // Puts a subject on hold, or lets it go. Again changes nothing.
@@ -183,10 +226,9 @@ public:
     // How many works stand in lanes of each kind. May be a few seconds old.
     virtual Result<std::vector<LaneCount>, StoreError> counts() = 0;
 
-    // From now on `call` is told, soon after the commit and never while the store is locked, that something
-    // is in lane Due or Dead, or that terms changed. It is called by any thread, and must be quick. Null: no
-    // longer; when this returns no call is under way.
-    virtual void on_news(std::function<void()> call) = 0;
+    // From now on `call` is told what is new, soon after the commit and never while the store is locked. It
+    // is called by any thread, and must be quick. Null: no longer; when this returns no call is under way.
+    virtual void on_news(std::function<void(const WorkTidings&)> call) = 0;
 };
 
 }  // namespace sluice
