@@ -2,40 +2,9 @@
 
 #include <charconv>
 
+#include "store/postgres/client/row_reader.hpp"
+
 namespace sluice::postgres {
-namespace {
-
-// Reads the columns of a row from left to right, and remembers whether all of them could be read.
-class RowReader {
-public:
-    RowReader(const Rows& rows, std::size_t row) : rows_{rows}, row_{row} {}
-
-    std::int64_t number() {
-        const auto value = rows_.number(row_, column_++);
-        whole_ = whole_ && value;
-        return value.value_or(0);
-    }
-    std::optional<std::int64_t> number_if_any() {
-        return rows_.is_null(row_, column_) ? (++column_, std::nullopt) : std::optional{number()};
-    }
-    template <class Name>
-    std::optional<Name> name() {
-        auto value = Name::make(rows_.text(row_, column_++));
-        whole_ = whole_ && value;
-        return value;
-    }
-    Instant instant() { return Instant{Duration{number()}}; }
-
-    [[nodiscard]] bool whole() const { return whole_; }
-
-private:
-    const Rows& rows_;
-    std::size_t row_;
-    std::size_t column_ = 0;
-    bool whole_ = true;
-};
-
-}  // namespace
 
 std::optional<StoredSlot> read_slot(const Rows& rows, std::size_t row) {
     RowReader reader{rows, row};
