@@ -122,6 +122,7 @@ TEST_P(Closing, ForRetentionEndsNoTransactionOverTwoConfigs) {
     must(one->put_config(draft("a", 1000, 1s)));
     must(one->put_config(sharing("a", draft("b", 1000, 1s))));
     must(one.assign_noon("before"));  // Makes the counters.
+    one.set_server_clock_to(kNoon + 2h);
     const auto application = connect();
     ask(*application, "begin");
     ask(*application, call_assign("x", "b"));

@@ -2,12 +2,23 @@
 
 #include <limits>
 
+#include "base/hex.hpp"
+
 namespace sluice::postgres {
 namespace {
 
 constexpr std::size_t kNull = std::numeric_limits<std::size_t>::max();
 
 }  // namespace
+
+std::string bytes_text(std::string_view bytes) {
+    std::string text = "\\x";
+    text.reserve(2 + 2 * bytes.size());
+    for (const char letter : bytes) {
+        append_hex(text, static_cast<unsigned char>(letter), 2);
+    }
+    return text;
+}
 
 ArrayText& ArrayText::add(std::string_view element) {
     separate();

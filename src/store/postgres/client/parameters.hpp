@@ -28,6 +28,9 @@ private:
     std::string text_;  // Without the closing brace; empty before the first element.
 };
 
+// Bytes in the text form of bytea.
+std::string bytes_text(std::string_view bytes);
+
 // The parameters $1, $2, ... of a statement, in text format. They are copied.
 class Parameters {
 public:

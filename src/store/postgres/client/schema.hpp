@@ -12,7 +12,7 @@ std::string_view slot_functions();
 
 // Which one of all that there were the functions are. A test knows the text of each: it fails when the text
 // was changed and this was not raised.
-inline constexpr int kSlotFunctionsRevision = 4;
+inline constexpr int kSlotFunctionsRevision = 5;
 
 // Makes or brings up to date the tables of slots, and what belongs to them in schema `sluice`. The tables are
 // in the schema where the first migration made them, which was the connection's first one; a connection that

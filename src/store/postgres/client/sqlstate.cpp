@@ -37,6 +37,7 @@ constexpr auto kMeanings = std::to_array<Row>({
     {"SL503", Meaning::Exhausted},
     {"SLPWS", Meaning::OtherWindowSize},
     {"SLWSU", Meaning::WindowSizeInUse},
+    {"SLSNT", Meaning::AlreadyDispatched},
     {kStrayServer, Meaning::StrayServer},
     {kUnfitServer, Meaning::UnfitServer},
 });

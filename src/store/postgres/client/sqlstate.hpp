@@ -23,6 +23,7 @@ enum class Meaning {
     Exhausted,
     OtherWindowSize,  // The pool has another.
     WindowSizeInUse,
+    AlreadyDispatched,
     StrayServer,
     UnfitServer,
 };

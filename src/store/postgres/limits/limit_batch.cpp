@@ -46,18 +46,6 @@ RuleTerms terms_of(const LimitRule& rule) {
             std::visit([](const auto& each) { return terms_of(each); }, rule)};
 }
 
-std::string key_text(std::string_view key) {
-    constexpr std::string_view kDigits = "0123456789abcdef";
-    std::string text = "\\x";
-    text.reserve(2 + 2 * key.size());
-    for (const char letter : key) {
-        const auto byte = static_cast<unsigned char>(letter);
-        text += kDigits[byte >> 4U];
-        text += kDigits[byte & 15U];
-    }
-    return text;
-}
-
 std::optional<LimitFault> fault_of(const Check& check) {
     if (check.key.empty() || check.key.size() > kLimitKeyBytesMax) {
         return LimitFault::InvalidKey;
@@ -115,7 +103,7 @@ Parameters LimitBatch::parameters(bool patient) const {
     ArrayText plans;
     ArrayText charged;
     for (const Row& row : named) {
-        keys.add(key_text(row.key));
+        keys.add(bytes_text(row.key));
         plans.add(row.plan);
         charged.add(row.charged ? "t" : "f");
     }

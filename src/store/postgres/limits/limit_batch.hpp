@@ -20,9 +20,6 @@ struct RuleTerms {
 };
 RuleTerms terms_of(const LimitRule& rule);
 
-// A key in the text form of bytea.
-std::string key_text(std::string_view key);
-
 // What is wrong with a check whatever the store holds; a cost that is too high depends on overrides.
 std::optional<LimitFault> fault_of(const Check& check);
 

@@ -142,7 +142,7 @@ public:
         const PlanArrays arrays{plans};
         const auto turn = turn_of(check.key);
         const auto rows = call(kRefund, Parameters{}
-                                            .add(key_text(check.key))
+                                            .add(bytes_text(check.key))
                                             .add(arrays.names)
                                             .add(arrays.algorithms)
                                             .add(arrays.terms[0])
@@ -164,7 +164,7 @@ public:
         const RuleTerms rule = terms_of(plan.rule());
         const auto turn = turn_of(key);
         const auto rows = call(kRelease, Parameters{}
-                                             .add(key_text(key))
+                                             .add(bytes_text(key))
                                              .add(plan.name())
                                              .add(rule.algorithm)
                                              .add(terms_text(rule))
@@ -180,7 +180,7 @@ public:
             return Unexpected{*fault};
         }
         const auto turn = turn_of(key);
-        return done(call(kReset, Parameters{}.add(key_text(key)).add(PlanArrays{plans}.names)));
+        return done(call(kReset, Parameters{}.add(bytes_text(key)).add(PlanArrays{plans}.names)));
     }
 
     Result<std::vector<Inspection>, LimitFault> inspect(std::string_view key,
@@ -190,7 +190,7 @@ public:
         }
         const PlanArrays arrays{plans};
         const auto rows = call(kInspect, Parameters{}
-                                             .add(key_text(key))
+                                             .add(bytes_text(key))
                                              .add(arrays.names)
                                              .add(arrays.algorithms)
                                              .add(arrays.terms[0])
@@ -220,7 +220,7 @@ public:
         const auto turn = turn_of(key);
         const auto* const ttl = std::get_if<Wait>(&replacement.end);
         Parameters parameters;
-        parameters.add(key_text(key)).add(plan.name()).add(rule.algorithm).add(terms_text(rule));
+        parameters.add(bytes_text(key)).add(plan.name()).add(rule.algorithm).add(terms_text(rule));
         if (ttl != nullptr) {
             parameters.add_null().add(std::clamp<std::int64_t>(ttl->count(), 0, kExactMax - 1));
         } else {

@@ -32,7 +32,9 @@ bool same_body(const AssignSlot& one, const AssignSlot& other) {
         return one.is_readable == other.is_readable;
     }
     return one.config_name == other.config_name && one.ask.requested == other.ask.requested &&
-           one.ask.weight == other.ask.weight && one.ask.max_delay == other.ask.max_delay;
+           one.ask.weight == other.ask.weight && one.ask.max_delay == other.ask.max_delay &&
+           (one.work == nullptr || other.work == nullptr ? one.work == other.work
+                                                         : is_same_work(*one.work, *other.work));
 }
 
 }  // namespace

@@ -24,7 +24,7 @@ constexpr Statement kFindSlots{"find_slots",
                                " where d.event_id = any ($1)"};
 constexpr Statement kStoreSlots{
     "store_slots", "select " SLUICE_SLOT_COLUMNS
-                   " from sluice.store_slots(sluice.from_ms($1), $2, $3, $4, $5, $6, $7, $8, $9, $10) d"
+                   " from sluice.store_slots(sluice.from_ms($1), $2, $3, $4, $5, $6, $7, $8, $9, $10, $11) d"
                    " join rl_event_wndw_config c on c.rl_wndw_config_id = d.rl_wndw_config_id"};
 constexpr Statement kEventWait{"event_wait", "select set_config('lock_timeout', $1, true)"};
 constexpr std::size_t kStatementsPerGroup = 4;  // Before those of each pool.
@@ -59,11 +59,18 @@ Result<AttemptReport, Failure> BatchAttempt::run(Connection& connection) {
         report.configs_changed = true;
         return report;
     }
+    std::size_t next = kStatementsPerGroup;
+    if (compares_work()) {
+        auto orders = read_orders((*rows)[next++]);
+        if (!orders) {
+            return Unexpected{orders.error()};
+        }
+        orders_ = std::move(*orders);
+    }
     if (const auto answered = answer_known((*rows)[3], group_); !answered) {
         return Unexpected{answered.error()};
     }
     report.knows_more = std::ranges::any_of(planned_, [](const Candidate* one) { return one->known; });
-    std::size_t next = kStatementsPerGroup;
     for (auto& [pool, share] : shares_) {
         share.read((*rows)[next], (*rows)[next + 1]);
         next += PoolShare::kStatements;
@@ -130,9 +137,25 @@ void BatchAttempt::queue_reading(Connection& connection) const {
     connection.queue(kEnterPools, Parameters{}.add(pools));
     connection.queue(kActiveConfigs, Parameters{}.add(names));
     connection.queue(kFindSlots, Parameters{}.add(events));
+    if (compares_work()) {
+        queue_reading_orders(connection, events);
+    }
     for (const auto& [pool, share] : shares_) {
         share.queue_reading(connection, pool);
     }
+}
+
+bool BatchAttempt::compares_work() const {
+    const auto compares = [this](const AssignSlot* command) {
+        return postgres::compares_work(*command, setting_.bodies);
+    };
+    return setting_.bodies == Bodies::MustAgree && std::ranges::any_of(group_, [&](const Candidate* one) {
+               return compares(one->command) || std::ranges::any_of(one->repeats, compares);
+           });
+}
+
+const WorkOrder* BatchAttempt::order_of(const Candidate& candidate) const {
+    return candidate.known ? find_order(orders_, candidate.command->event_id) : candidate.command->work.get();
 }
 
 bool BatchAttempt::configs_hold(const Rows& active) const {
@@ -166,7 +189,8 @@ Result<void, Failure> BatchAttempt::answer_known(const Rows& slots, std::span<Ca
         candidate->known = found != known.end();
         if (candidate->known) {
             const auto& [slot, config_name] = found->second;
-            const auto answer = sluice::answer_known(slot, config_name, command, setting_.bodies);
+            const auto answer =
+                answer_repeat(slot, config_name, order_of(*candidate), command, setting_.bodies);
             answer ? grant(*candidate, *answer, config_name) : candidate->decide(answer);
         } else if (!command.is_readable) {
             candidate->decide(Unexpected{unknown_event(command.event_id)});
@@ -182,7 +206,8 @@ Result<void, Failure> BatchAttempt::answer_known(const Rows& slots, std::span<Ca
 void BatchAttempt::grant(Candidate& candidate, const Granted& granted, const ConfigName& config_name) const {
     candidate.decide(granted);
     for (const AssignSlot* repeat : candidate.repeats) {
-        if (auto answer = sluice::answer_known(granted.slot, config_name, *repeat, setting_.bodies);
+        if (auto answer =
+                answer_repeat(granted.slot, config_name, order_of(candidate), *repeat, setting_.bodies);
             !answer) {
             candidate.decide(std::move(answer));
             candidate.refused = repeat;
@@ -198,6 +223,7 @@ void BatchAttempt::place_new() {
         }
         const SlotPolicy policy = candidate->config->policy();
         const AssignSlot& command = *candidate->command;
+        const WorkMark mark = command.work == nullptr ? WorkMark::None : WorkMark::Open;
         const auto placement = shares_.at(candidate->config->terms.pool).place(*candidate, setting_.random);
         if (!placement) {
             continue;
@@ -205,7 +231,7 @@ void BatchAttempt::place_new() {
         grant(*candidate,
               Granted{Slot{command.event_id, candidate->config->id, command.ask.requested,
                            policy.grid.start_of(placement->window), placement->scheduled, command.ask.weight,
-                           command.ask.max_delay, SlotState::Assigned, 0, setting_.now},
+                           command.ask.max_delay, SlotState::Assigned, 0, setting_.now, mark},
                       false, placement->window - policy.grid.index_of(command.ask.requested)},
               command.config_name);
         if (*candidate->outcome) {
@@ -235,7 +261,13 @@ Result<bool, Failure> BatchAttempt::store(Connection& connection) {
     if (!rows) {
         return Unexpected{rows.error()};
     }
-    if (const auto accepted = accept((*rows)[1]); !accepted) {
+    const Rows& stored_before = (*rows)[1];
+    if (!stored_before.empty() && compares_work()) {
+        if (const auto read = read_orders_again(connection); !read) {
+            return Unexpected{read.error()};
+        }
+    }
+    if (const auto accepted = accept(stored_before); !accepted) {
         return Unexpected{accepted.error()};
     }
     if (!all) {
@@ -262,6 +294,8 @@ void BatchAttempt::queue_storing(Connection& connection) {
     ArrayText weights;
     ArrayText delays;
     ArrayText cells;
+    ArrayText brings_work;
+    BroughtWorks works;
     bool in_cells = false;
     for (const Candidate* candidate : placed_) {
         const Slot& slot = (**candidate->outcome).slot;
@@ -275,6 +309,10 @@ void BatchAttempt::queue_storing(Connection& connection) {
         slot.max_delay ? delays.add(slot.max_delay->count()) : delays.add_null();
         candidate->cells.empty() ? cells.add_null() : cells.add(std::string_view{cells_text(*candidate)});
         in_cells = in_cells || !candidate->cells.empty();
+        brings_work.add(std::string_view{candidate->command->work == nullptr ? "f" : "t"});
+        if (candidate->command->work != nullptr) {
+            works.add(slot.event_id, *candidate->command->work);
+        }
     }
     connection.queue(kEventWait, Parameters{}.add(std::to_string(setting_.event_wait.count()) + "ms"));
     Parameters parameters;
@@ -288,7 +326,11 @@ void BatchAttempt::queue_storing(Connection& connection) {
         .add(weights)
         .add(delays);
     in_cells ? parameters.add(cells) : parameters.add_null();
+    works.empty() ? parameters.add_null() : parameters.add(brings_work);
     connection.queue(kStoreSlots, parameters);
+    if (!works.empty()) {
+        works.queue_storing(connection);
+    }
 }
 
 // Ends a transaction that stores nothing: what was found in rows of others must hold before it is answered.
@@ -301,6 +343,22 @@ Result<void, Failure> BatchAttempt::vouch(Connection& connection) {
     connection.queue(kCommit);
     const auto committed = connection.flush();
     return committed ? Result<void, Failure>{} : Unexpected{committed.error()};
+}
+
+// Another transaction was faster with some, whose orders were not there to be read before.
+Result<void, Failure> BatchAttempt::read_orders_again(Connection& connection) {
+    ArrayText events;
+    for (const Candidate* candidate : placed_) {
+        events.add(std::string_view{candidate->command->event_id.text()});
+    }
+    queue_reading_orders(connection, events);
+    const auto rows = connection.flush();
+    auto orders = rows ? read_orders(rows->front()) : Unexpected{rows.error()};
+    if (!orders) {
+        return Unexpected{std::move(orders).error()};
+    }
+    orders_ = std::move(*orders);
+    return {};
 }
 
 // Nothing: all were new. Otherwise another transaction was faster with some, and these rows are the truth.

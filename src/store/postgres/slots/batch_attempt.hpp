@@ -1,6 +1,6 @@
 #pragma once
 
-#include "app/slots/known_event.hpp"
+#include "store/postgres/slots/brought_work.hpp"
 #include "store/postgres/slots/pool_share.hpp"
 
 namespace sluice::postgres {
@@ -34,15 +34,19 @@ public:
 private:
     Result<void, Failure> claim_windows();
     void queue_reading(Connection& connection) const;
+    [[nodiscard]] bool compares_work() const;
     bool configs_hold(const Rows& active) const;
     Result<void, Failure> answer_known(const Rows& slots, std::span<Candidate* const> asking);
     void place_new();
+    // The order that the event of a candidate has, as far as it matters. Null: it has none.
+    [[nodiscard]] const WorkOrder* order_of(const Candidate& candidate) const;
     // Grants the slot, unless a repeat asks for something else.
     void grant(Candidate& candidate, const Granted& granted, const ConfigName& config_name) const;
     [[nodiscard]] bool complete() const;
     // False: nothing was stored, because not all of them are slots.
     Result<bool, Failure> store(Connection& connection);
     void queue_storing(Connection& connection);
+    Result<void, Failure> read_orders_again(Connection& connection);
     Result<void, Failure> accept(const Rows& stored_before);
     Result<void, Failure> vouch(Connection& connection);
 
@@ -51,6 +55,7 @@ private:
     std::map<PoolName, PoolShare> shares_;
     std::vector<Candidate*> planned_;  // Whom places are planned for.
     std::vector<Candidate*> placed_;
+    StoredOrders orders_;  // Of known events, if bodies must agree and some bring work.
 };
 
 }  // namespace sluice::postgres

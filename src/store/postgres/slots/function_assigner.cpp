@@ -16,13 +16,14 @@ constexpr std::chrono::milliseconds kPatience{2000};
 constexpr std::chrono::milliseconds kPause{20};
 
 // The lock time-out is set before the function is called: arguments come first.
-constexpr Statement kTakeSlot{
-    "take_slot",
-    "select " SLUICE_SLOT_COLUMNS
-    ", taken.repeated from sluice.take_slot($1, $2, $3, $4, $5,"
-    " case when set_config('lock_timeout', $7, true) is not null then sluice.from_ms($6) end) taken,"
-    " lateral (select (taken.slot).*) d,"
-    " lateral sluice.config_version(d.rl_wndw_config_id) c"};
+#define SLUICE_TAKEN_SLOT(work)                                                                    \
+    "select " SLUICE_SLOT_COLUMNS                                                                  \
+    ", taken.repeated from sluice.take_slot($1, $2, $3, $4, $5,"                                   \
+    " case when set_config('lock_timeout', $7, true) is not null then sluice.from_ms($6) end" work \
+    ") taken, lateral (select (taken.slot).*) d, lateral sluice.config_version(d.rl_wndw_config_id) c"
+constexpr Statement kTakeSlot{"take_slot", SLUICE_TAKEN_SLOT("")};
+constexpr Statement kTakeSlotWithWork{"take_slot_with_work", SLUICE_TAKEN_SLOT(", " SLUICE_BROUGHT_WORK)};
+#undef SLUICE_TAKEN_SLOT
 
 Parameters parameters_of(const AssignSlot& event, Instant now, std::chrono::milliseconds wait) {
     Parameters parameters;
@@ -31,7 +32,11 @@ Parameters parameters_of(const AssignSlot& event, Instant now, std::chrono::mill
     event.is_readable ? parameters.add(event.config_name.text()) : parameters.add_null();
     parameters.add(to_ms(event.ask.requested)).add(std::int64_t{event.ask.weight});
     event.ask.max_delay ? parameters.add(event.ask.max_delay->count()) : parameters.add_null();
-    return parameters.add(to_ms(now)).add(std::to_string(wait.count()) + "ms");
+    parameters.add(to_ms(now)).add(std::to_string(wait.count()) + "ms");
+    if (event.work != nullptr) {
+        add_work(parameters, *event.work);
+    }
+    return parameters;
 }
 
 }  // namespace
@@ -71,14 +76,33 @@ void FunctionAssigner::attempt(std::span<const AssignSlot* const> events, Attemp
     const auto look = look_at_each_of(static_cast<std::size_t>(std::ranges::count(held, true)));
     const auto wait = wait_for_each_of(sent.size());
     for (std::size_t i = 0; i < sent.size(); ++i) {
-        (*lease)->queue(kTakeSlot,
+        (*lease)->queue(events[sent[i]]->work == nullptr ? kTakeSlot : kTakeSlotWithWork,
                         parameters_of(*events[sent[i]], world_.clock.now(), held[i] ? look : wait));
     }
     const auto replies = (*lease)->flush_each();
+    const auto orders = orders_for(**lease, events);
     report(replies);
     for (std::size_t i = 0; i < sent.size(); ++i) {
-        outcomes[sent[i]] = outcome_of(*events[sent[i]], replies[i], outcomes[sent[i]].is_held);
+        outcomes[sent[i]] = outcome_of(*events[sent[i]], replies[i], outcomes[sent[i]].is_held, orders);
     }
+}
+
+Result<StoredOrders, Failure> FunctionAssigner::orders_for(Connection& connection,
+                                                           std::span<const AssignSlot* const> events) const {
+    ArrayText compared;
+    bool any = false;
+    for (const AssignSlot* event : events) {
+        if (compares_work(*event, bodies_)) {
+            compared.add(std::string_view{event->event_id.text()});
+            any = true;
+        }
+    }
+    if (!any) {
+        return StoredOrders{};
+    }
+    queue_reading_orders(connection, compared);
+    const auto rows = connection.flush();
+    return rows ? read_orders(rows->front()) : Unexpected{rows.error()};
 }
 
 // One line, however many events met the same trouble.
@@ -92,7 +116,8 @@ void FunctionAssigner::report(std::span<const Result<Rows, Failure>> replies) co
 }
 
 FunctionAssigner::Tried FunctionAssigner::outcome_of(const AssignSlot& event,
-                                                     const Result<Rows, Failure>& rows, bool was_held) {
+                                                     const Result<Rows, Failure>& rows, bool was_held,
+                                                     const Result<StoredOrders, Failure>& orders) {
     if (!rows) {
         const Failure& failure = rows.error();
         if (failure.means(Meaning::Held) && (held_.note(event.event_id) || was_held)) {
@@ -107,7 +132,11 @@ FunctionAssigner::Tried FunctionAssigner::outcome_of(const AssignSlot& event,
         return {SlotOutcome{Unexpected{store_unavailable()}}};
     }
     if (rows->boolean(0, kSlotColumns).value_or(true)) {
-        return {answer_known(stored->slot, stored->config_name, event, bodies_)};
+        if (!orders) {
+            return {};  // Asked again, it is known still.
+        }
+        return {answer_repeat(stored->slot, stored->config_name, find_order(*orders, event.event_id), event,
+                              bodies_)};
     }
     const auto config = configs_.active(event.config_name);
     const Duration size = config && *config ? (*config)->terms.window_size : Duration{1};

@@ -1,7 +1,7 @@
 #pragma once
 
-#include "app/slots/known_event.hpp"
 #include "app/slots/slot_ledger.hpp"
+#include "store/postgres/slots/brought_work.hpp"
 #include "store/postgres/slots/config_reader.hpp"
 #include "store/postgres/slots/held_events.hpp"
 
@@ -28,7 +28,11 @@ private:
     using Attempted = std::vector<Tried>;
     void attempt(std::span<const AssignSlot* const> events, Attempted& outcomes);
     void report(std::span<const Result<Rows, Failure>> replies) const;
-    Tried outcome_of(const AssignSlot& event, const Result<Rows, Failure>& rows, bool was_held);
+    // The orders that the work of these events is compared with.
+    Result<StoredOrders, Failure> orders_for(Connection& connection,
+                                             std::span<const AssignSlot* const> events) const;
+    Tried outcome_of(const AssignSlot& event, const Result<Rows, Failure>& rows, bool was_held,
+                     const Result<StoredOrders, Failure>& orders);
     SlotOutcome refusal_of(const AssignSlot& event, const Failure& failure);
 
     ConnectionSource& pool_;

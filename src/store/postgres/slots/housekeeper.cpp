@@ -45,12 +45,12 @@ void Housekeeper::sweep_frontier(const std::stop_token& stop) {
 void Housekeeper::forget_old_windows(const std::stop_token& stop) {
     const auto pools = retention_ ? run(kPools, {}) : std::nullopt;
     for (std::size_t i = 0; pools && i < pools->size(); ++i) {
-        std::int64_t removed = kWindowsMax;
-        while (removed == kWindowsMax && !stop.stop_requested()) {
+        std::int64_t windows = 1;
+        while (windows > 0 && !stop.stop_requested()) {
             const auto rows =
                 run(kForgetWindows,
                     Parameters{}.add(pools->text(i, 0)).add(retention_->count()).add(kWindowsMax));
-            removed = rows ? rows->number(0, 0).value_or(0) : 0;
+            windows = rows ? rows->number(0, 0).value_or(0) : 0;
         }
     }
 }

@@ -54,6 +54,10 @@ std::optional<NodeNews> parse_news(std::string_view payload) {
         return newest && name ? std::optional<NodeNews>{ConfigChanged{*name, ConfigId{*newest}}}
                               : std::nullopt;
     }
+    if (kind == "work") {
+        const auto earliest = words.number<Duration::rep>();
+        return earliest ? std::optional<NodeNews>{WorkAdded{Instant{Duration{*earliest}}}} : std::nullopt;
+    }
     const auto node = kind == "flush" ? words.number<std::int64_t>() : std::nullopt;
     return node ? std::optional<NodeNews>{CacheFlushed{*node}} : std::nullopt;
 }

@@ -27,7 +27,11 @@ struct ConfigChanged {
 struct CacheFlushed {
     std::int64_t node;
 };
-using NodeNews = std::variant<RoomAgain, PoolRecut, ConfigChanged, CacheFlushed>;
+// Works came into lane Due, the earliest of them due then.
+struct WorkAdded {
+    Instant earliest;
+};
+using NodeNews = std::variant<RoomAgain, PoolRecut, ConfigChanged, CacheFlushed, WorkAdded>;
 
 // Nothing when it is none of these: a newer node may say more.
 std::optional<NodeNews> parse_news(std::string_view payload);

@@ -47,8 +47,8 @@ constexpr Statement kAllActive{"all_active", "select " SLUICE_CONFIG_COLUMNS
 constexpr Statement kPutConfig{
     "put_config", "select " SLUICE_CONFIG_COLUMNS
                   ", put.replaced_cap"
-                  " from sluice.put_config($1, $2, $3, $4, $5, $6, $7, sluice.from_ms($8), $9, $10)"
-                  " put,"
+                  " from sluice.put_config($1, $2, $3, $4, $5, $6, $7, sluice.from_ms($8), $9, $10, $11, $12,"
+                  " $13, $14) put,"
                   " lateral (select (put.version).*) c"};
 constexpr Statement kFlush{"flush", "select pg_notify('sluice', 'flush ' || $1::bigint)"};
 
@@ -78,7 +78,11 @@ public:
           health_{world.clock, world.log},
           listener_{server_->address(),
                     world.log,
-                    {[this](const std::string& said) { heed(said); }, [this] { forget_all(); },
+                    {[this](const std::string& said) { heed(said); },
+                     [this] {
+                         forget_all();
+                         bell_.ring(Instant{});
+                     },
                      [this](Connection& connection) { return look_around(connection); }}} {}
 
     std::vector<SlotReply> execute(std::span<const SlotCommand> commands) override {
@@ -92,6 +96,7 @@ public:
                 replies.push_back(std::visit([this](const auto& one) { return run(one); }, rest.front()));
             }
         }
+        tell_of(replies);
         return replies;
     }
 
@@ -123,17 +128,7 @@ public:
     }
 
     Result<ConfigVersion, SlotError> put_config(const ConfigDraft& draft) override {
-        Parameters parameters;
-        parameters.add(draft.name.text())
-            .add(std::int64_t{draft.max_per_window})
-            .add(draft.window_size.count())
-            .add(format_duration(draft.window_size))
-            .add(draft.pool.text());
-        draft.max_lookahead ? parameters.add(*draft.max_lookahead) : parameters.add_null();
-        parameters.add(std::int64_t{options_.windows_in_chunk})
-            .add(to_ms(world_.clock.now()))
-            .add(static_cast<std::int64_t>(draft.spread))
-            .add(static_cast<std::int64_t>(draft.past));
+        const Parameters parameters = terms_of(draft);
         const bool may_wait = long_waits_.try_acquire();
         const auto rows = caller_.insist(kPutConfig, parameters, may_wait ? kChangePatience : kShortPatience);
         if (may_wait) {
@@ -147,6 +142,7 @@ public:
             return Unexpected{store_unavailable()};
         }
         configs_.put(*version);
+        bell_.ring(Instant{});
         const std::string before =
             rows->is_null(0, kConfigColumns) ? "none" : std::string{rows->text(0, kConfigColumns)};
         world_.log.write(LogLevel::Info, kConfigComponent,
@@ -190,6 +186,8 @@ public:
 
     HealthFigures health_figures() const override { return health_.figures(); }
 
+    void on_due(DueBell::Call call) override { bell_.answer_with(std::move(call)); }
+
     // Waits for the first connections.
     Result<void, Failure> reach() {
         const auto lease = caller_.take_connection();
@@ -200,6 +198,30 @@ public:
     }
 
 private:
+    [[nodiscard]] Parameters terms_of(const ConfigDraft& draft) const {
+        Parameters parameters;
+        parameters.add(draft.name.text())
+            .add(std::int64_t{draft.max_per_window})
+            .add(draft.window_size.count())
+            .add(format_duration(draft.window_size))
+            .add(draft.pool.text());
+        draft.max_lookahead ? parameters.add(*draft.max_lookahead) : parameters.add_null();
+        parameters.add(std::int64_t{options_.windows_in_chunk})
+            .add(to_ms(world_.clock.now()))
+            .add(static_cast<std::int64_t>(draft.spread))
+            .add(static_cast<std::int64_t>(draft.past));
+        add_dispatch(parameters, draft.dispatch);
+        return parameters;
+    }
+
+    // This node need not wait until the server tells it.
+    void tell_of(std::span<const SlotReply> replies) {
+        const Instant earliest = earliest_due(replies);
+        if (earliest != Instant::max()) {
+            bell_.ring(earliest);
+        }
+    }
+
     Result<std::vector<ConfigVersion>, SlotError> config_versions(const Statement& statement,
                                                                   const Parameters& parameters) {
         const auto rows = caller_.call(statement, parameters);
@@ -305,7 +327,11 @@ private:
     }
     void heed(const RoomAgain& news) { mirror_.learn_room(news.pool, news.window_start, news.places); }
     void heed(const PoolRecut& news) { mirror_.forget(news.pool); }
-    void heed(const ConfigChanged& news) { configs_.heed_version(news.name, news.newest); }
+    void heed(const ConfigChanged& news) {
+        configs_.heed_version(news.name, news.newest);
+        bell_.ring(Instant{});
+    }
+    void heed(const WorkAdded& news) { bell_.ring(news.earliest); }
     void heed(const CacheFlushed& news) {
         if (news.node != node_) {
             forget_all();
@@ -332,6 +358,7 @@ private:
     Housekeeper housekeeper_;
     std::counting_semaphore<kLongWaitsMax> long_waits_{kLongWaitsMax};
     StoreHealth health_;
+    DueBell bell_;
     NotificationListener listener_;  // Last: what it hears goes to all of the above.
 };
 

@@ -5,6 +5,7 @@
 
 #include "app/slots/slot_ledger.hpp"
 #include "store/postgres/client/server.hpp"
+#include "store/postgres/slots/due_bell.hpp"
 #include "store/postgres/slots/store_health.hpp"
 
 namespace sluice {
@@ -28,6 +29,11 @@ struct PostgresSlotOptions {
 class PostgresSlotStore : public SlotStore {
 public:
     [[nodiscard]] virtual postgres::HealthFigures health_figures() const = 0;
+    // From now on `call` is told, soon after the commit and by any thread, when the earliest of works is due
+    // that this node or another has put into lane Due with their slots; by a time gone by also when a config
+    // was changed, and when news may have been missed. It must be quick and not call the store. Null: no
+    // longer; when this returns no call is under way.
+    virtual void on_due(postgres::DueBell::Call call) = 0;
 };
 
 // Waits for the first connections. What is wrong is said in one sentence.

@@ -13,8 +13,8 @@ namespace {
     " from sluice." call                                                                              \
     " changed, lateral (select (changed.slot).*) d,"                                                  \
     " lateral sluice.config_version(d.rl_wndw_config_id) c"
-constexpr Statement kCancel{"cancel_slot", SLUICE_CHANGED_SLOT("cancel_slot($1, sluice.from_ms($2))")};
-constexpr Statement kMove{"move_slot", SLUICE_CHANGED_SLOT("move_slot($1, $2, sluice.from_ms($3))")};
+constexpr Statement kCancel{"cancel_slot", SLUICE_CHANGED_SLOT("cancel_slot($1, sluice.from_ms($2), $3)")};
+constexpr Statement kMove{"move_slot", SLUICE_CHANGED_SLOT("move_slot($1, $2, sluice.from_ms($3), $4)")};
 #undef SLUICE_CHANGED_SLOT
 
 SlotError refusal_of(const EventId& event_id, const Failure& failure) {
@@ -22,6 +22,7 @@ SlotError refusal_of(const EventId& event_id, const Failure& failure) {
         case Meaning::UnknownEvent: return unknown_event(event_id);
         case Meaning::Cancelled: return event_cancelled(event_id);
         case Meaning::Exhausted: return {SlotFault::Exhausted, failure.message};
+        case Meaning::AlreadyDispatched: return already_dispatched(event_id);
         case Meaning::BadArgument: return {SlotFault::WeightAboveCap, failure.message};
         default: return failure.contended() ? contended() : store_unavailable();
     }
@@ -31,7 +32,10 @@ SlotError refusal_of(const EventId& event_id, const Failure& failure) {
 
 SlotOutcome SlotChanger::cancel(const CancelSlot& command) {
     return change(command.event_id, kCancel,
-                  Parameters{}.add(command.event_id.text()).add(to_ms(world_.clock.now())));
+                  Parameters{}
+                      .add(command.event_id.text())
+                      .add(to_ms(world_.clock.now()))
+                      .add(std::string_view{command.by}));
 }
 
 SlotOutcome SlotChanger::move(const MoveSlot& command) {
@@ -39,7 +43,8 @@ SlotOutcome SlotChanger::move(const MoveSlot& command) {
                           Parameters{}
                               .add(command.event_id.text())
                               .add(to_ms(command.requested))
-                              .add(to_ms(world_.clock.now())));
+                              .add(to_ms(world_.clock.now()))
+                              .add(std::string_view{command.by}));
     if (!outcome && outcome.error().fault == SlotFault::Exhausted) {
         outcome = explain_exhausted(command, std::move(outcome));
     }

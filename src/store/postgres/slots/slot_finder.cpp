@@ -1,5 +1,6 @@
 #include "store/postgres/slots/slot_finder.hpp"
 
+#include "store/postgres/client/work_story.hpp"
 #include "store/postgres/slots/slot_rows.hpp"
 #include "store/postgres/slots/store_trouble.hpp"
 
@@ -11,7 +12,7 @@ constexpr Statement kFindSlot{"find_slot", "select " SLUICE_SLOT_COLUMNS
                                            " join rl_event_wndw_config c"
                                            " on c.rl_wndw_config_id = d.rl_wndw_config_id"
                                            " where d.event_id = $1"};
-constexpr Statement kFindPast{"find_past", "select " SLUICE_SLOT_COLUMNS
+constexpr Statement kFindPast{"find_past", "select " SLUICE_PAST_COLUMNS
                                            " from sluice.slot_past d"
                                            " join rl_event_wndw_config c"
                                            " on c.rl_wndw_config_id = d.rl_wndw_config_id"
@@ -26,6 +27,7 @@ Result<SlotStory, SlotError> find_slot(PatientCaller& caller, const EventId& eve
     }
     (*lease)->queue(kFindSlot, Parameters{}.add(event_id.text()));
     (*lease)->queue(kFindPast, Parameters{}.add(event_id.text()));
+    queue_work_story(**lease, event_id);
     (*lease)->queue(kVouch);
     const auto rows = (*lease)->flush();
     if (!rows) {
@@ -35,13 +37,14 @@ Result<SlotStory, SlotError> find_slot(PatientCaller& caller, const EventId& eve
         return Unexpected{unknown_event(event_id)};
     }
     auto stored = read_slot(rows->front(), 0);
-    if (!stored) {
-        return Unexpected{store_unavailable()};
+    auto work = read_work_story(std::span{*rows}.subspan(2, kWorkStoryStatements));
+    if (!stored || !work) {
+        return Unexpected{work ? store_unavailable() : unavailable(caller, work.error())};
     }
-    SlotStory story{std::move(stored->slot), std::move(stored->config_name), {}};
+    SlotStory story{std::move(stored->slot), std::move(stored->config_name), {}, std::move(*work)};
     for (std::size_t i = 0; i < (*rows)[1].size(); ++i) {
-        if (auto past = read_slot((*rows)[1], i)) {
-            story.past.push_back(std::move(past->slot));
+        if (auto past = read_past((*rows)[1], i)) {
+            story.past.push_back(std::move(*past));
         }
     }
     return story;

@@ -7,7 +7,8 @@
 -- windows of another size. Both say that size, in milliseconds.
 create or replace function sluice.put_config(a_config text, a_cap integer, a_size bigint, a_size_text text, a_pool text,
     a_lookahead bigint, a_chunk_ct integer, a_now timestamptz, a_spread integer default 0,
-    a_past integer default 0, out replaced_cap integer,
+    a_past integer default 0, a_rate integer default null, a_rate_holds integer default 0,
+    a_expires_after bigint default null, a_retries bigint[] default null, out replaced_cap integer,
     out version @tables@.rl_event_wndw_config)
 language plpgsql set lock_timeout = '50ms' as $$
 declare
@@ -37,9 +38,9 @@ begin
     where c.wndw_config_nm = a_config and c.act_in = 1;
     insert into @tables@.rl_event_wndw_config as c (rl_wndw_config_id, wndw_config_nm, wndw_max_event_ct,
         wndw_size_iso_dur_tx, config_eff_strt_dt, act_in, config_no, pool_nm, wndw_size_ms, chunk_ct,
-        max_lookahead_ct, spread_cd, past_cd)
+        max_lookahead_ct, spread_cd, past_cd, max_per_second, rate_holds_cd, expires_after_ms, retry_ms)
     select 'cfg-' || number, a_config, a_cap, a_size_text, a_now, 1, number, a_pool, a_size, pool.chunk_ct,
-           a_lookahead, a_spread, a_past
+           a_lookahead, a_spread, a_past, a_rate, a_rate_holds, a_expires_after, a_retries
     from nextval('sluice.config_number') as number
     returning c.* into version;
     perform pg_notify('sluice', 'config ' || version.config_no || ' ' || a_config);

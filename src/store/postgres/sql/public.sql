@@ -17,21 +17,25 @@ end;
 -- Every statement below is a look-up in an index, and is planned once for a session: to plan it again takes
 -- longer than to run it, and a plan that suits a small table would stay when the table has grown.
 create or replace function sluice.assign_slot(inout event_id text, config_name text, requested_time timestamptz,
-    weight integer default 1, max_delay interval default null, out scheduled_time timestamptz,
-    out delay_ms bigint, out window_start timestamptz)
+    weight integer default 1, max_delay interval default null, target jsonb default null,
+    payload jsonb default null, out scheduled_time timestamptz, out delay_ms bigint,
+    out window_start timestamptz)
 language plpgsql security definer set search_path = pg_catalog, pg_temp set lock_timeout = '2s'
 set plan_cache_mode = force_generic_plan set enable_seqscan = off as $$
 declare
     requested constant bigint := case when isfinite(requested_time) then sluice.to_ms(requested_time) end;
     delay constant bigint := floor(extract(epoch from max_delay) * 1000);
     wrong constant text := sluice.wrong_argument(event_id, requested, weight, delay);
+    work sluice.brought_work;
     slot @tables@.rl_event_slot_dtl;
 begin
     if wrong is not null then
         raise exception using errcode = 'SL400', message = wrong;
     end if;
-    slot := (sluice.take_slot(event_id, config_name, requested, weight, delay,
-                              clock_timestamp())).slot;
+    if target is not null or payload is not null then
+        work := sluice.bring_work(event_id, target, payload);
+    end if;
+    slot := (sluice.take_slot(event_id, config_name, requested, weight, delay, clock_timestamp(), work)).slot;
     scheduled_time := slot.computed_sched_ts;
     delay_ms := sluice.to_ms(slot.computed_sched_ts) - sluice.to_ms(slot.req_ts);
     window_start := slot.wndw_strt_ts;

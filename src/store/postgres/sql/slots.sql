@@ -46,9 +46,9 @@ begin
 end
 $$;
 
--- The slot that the event has, or a new one.
+-- The slot that the event has, or a new one with the work that it brings.
 create or replace function sluice.take_slot(a_event text, a_config text, a_requested bigint, a_weight integer,
-    a_max_delay bigint, a_now timestamptz, out slot @tables@.rl_event_slot_dtl, out repeated boolean)
+    a_max_delay bigint, a_now timestamptz, a_work sluice.brought_work default null, out slot @tables@.rl_event_slot_dtl, out repeated boolean)
 language plpgsql as $$
 declare
     place sluice.place;
@@ -58,14 +58,17 @@ begin
     if not found then
         place := sluice.take_place(a_config, a_requested, a_weight, a_max_delay);
         insert into @tables@.rl_event_slot_dtl as d (event_id, req_ts, wndw_strt_ts, computed_sched_ts,
-            rl_wndw_config_id, pool_nm, weight_ct, max_delay_ms, since_ts)
+            rl_wndw_config_id, pool_nm, weight_ct, max_delay_ms, since_ts, work_in)
         values (a_event, sluice.from_ms(a_requested), sluice.from_ms(place.window_ms),
                 sluice.from_ms(place.scheduled_ms), place.config_id, place.pool_nm, a_weight, a_max_delay,
-                a_now)
+                a_now, a_work.target_cd is not null)
         on conflict on constraint rl_event_slot_dtl_iux do nothing
         returning d.* into slot;
         if found then
             repeated := false;
+            if slot.work_in then
+                perform sluice.add_works(array[a_work]);
+            end if;
             return;
         end if;
         -- Another transaction was faster: its slot is the answer.
@@ -99,22 +102,23 @@ end
 $$;
 
 -- Stores slots that were planned in windows which this transaction holds, and counts those that are new. a_cells
--- tells the cells of each, see take_cells_of_all; null: it has none, and its window none from then on.
+-- tells the cells of each, see take_cells_of_all; null: it has none, and its window none from then on. a_work_in
+-- tells who brings work, which add_works() then stores.
 -- Answers with what is stored for all of them if another transaction was faster with some; else with nothing.
 create or replace function sluice.store_slots(a_now timestamptz, a_events text[], a_pools text[], a_configs text[],
     a_requested bigint[], a_windows bigint[], a_scheduled bigint[], a_weights integer[], a_delays bigint[],
-    a_cells text[] default null)
+    a_cells text[] default null, a_work_in boolean[] default null)
 returns setof @tables@.rl_event_slot_dtl language plpgsql as $$
 declare
     stored_ct bigint;
 begin
     with stored as (
         insert into @tables@.rl_event_slot_dtl as d (event_id, pool_nm, rl_wndw_config_id, req_ts,
-            wndw_strt_ts, computed_sched_ts, weight_ct, max_delay_ms, since_ts)
+            wndw_strt_ts, computed_sched_ts, weight_ct, max_delay_ms, since_ts, work_in)
         select p.event_id, p.pool_nm, p.config_id, sluice.from_ms(p.requested), sluice.from_ms(p.window_ms),
-               sluice.from_ms(p.scheduled), p.weight, p.max_delay, a_now
-        from unnest(a_events, a_pools, a_configs, a_requested, a_windows, a_scheduled, a_weights, a_delays)
-            as p (event_id, pool_nm, config_id, requested, window_ms, scheduled, weight, max_delay)
+               sluice.from_ms(p.scheduled), p.weight, p.max_delay, a_now, coalesce(p.work_in, false)
+        from unnest(a_events, a_pools, a_configs, a_requested, a_windows, a_scheduled, a_weights, a_delays, a_work_in)
+            as p (event_id, pool_nm, config_id, requested, window_ms, scheduled, weight, max_delay, work_in)
         on conflict on constraint rl_event_slot_dtl_iux do nothing
         returning d.event_id, d.pool_nm, d.wndw_strt_ts, d.weight_ct
     ), counted as (
@@ -222,9 +226,9 @@ begin
 end
 $$;
 
--- Cancelling twice changes nothing.
+-- Cancelling twice changes nothing. SLSNT: its work is on its way, or has arrived.
 create or replace function sluice.cancel_slot(a_event text, a_now timestamptz default clock_timestamp(),
-    out slot @tables@.rl_event_slot_dtl, out repeated boolean,
+    a_by text default '', out slot @tables@.rl_event_slot_dtl, out repeated boolean,
     out freed sluice.room)
 language plpgsql as $$
 declare
@@ -233,6 +237,9 @@ begin
     slot := before;
     repeated := before.slot_state_cd = 2;
     if not repeated then
+        if before.work_in then
+            perform sluice.withdraw_work(a_event, a_by);
+        end if;
         freed := sluice.give_back(before);
         slot.slot_state_cd := 2;
         slot := sluice.replace_slot(before, slot, a_now);
@@ -243,15 +250,17 @@ end
 $$;
 
 -- Gives the place back and takes one for another time, under the active version of the event's config; it
--- may well be the place that was given back. Moving again to the same time changes nothing.
+-- may well be the place that was given back. Moving again to the same time changes nothing. SLSNT: its work was
+-- tried already.
 create or replace function sluice.move_slot(a_event text, a_requested bigint,
-    a_now timestamptz default clock_timestamp(), out slot @tables@.rl_event_slot_dtl, out repeated boolean,
+    a_now timestamptz default clock_timestamp(), a_by text default '', out slot @tables@.rl_event_slot_dtl, out repeated boolean,
     out freed sluice.room)
 language plpgsql as $$
 declare
     before constant @tables@.rl_event_slot_dtl := sluice.lock_slot(a_event);
     config_name text;
     place sluice.place;
+    work sluice.work;
 begin
     if before.slot_state_cd = 2 then
         raise exception using errcode = 'SL410', message = format('Event %L was cancelled.', a_event);
@@ -261,6 +270,9 @@ begin
     if repeated then
         perform sluice.vouch();
         return;
+    end if;
+    if before.work_in then
+        work := sluice.lock_work(a_event, true);
     end if;
     freed := sluice.give_back(before);
     select c.wndw_config_nm into config_name from @tables@.rl_event_wndw_config c
@@ -272,5 +284,8 @@ begin
     slot.rl_wndw_config_id := place.config_id;
     slot.pool_nm := place.pool_nm;
     slot := sluice.replace_slot(before, slot, a_now);
+    if before.work_in then
+        perform sluice.move_work(work, slot, a_by);
+    end if;
 end
 $$;

@@ -104,7 +104,48 @@ alter table @tables@.rl_event_wndw_config
     add column expires_after_ms bigint,
     add column retry_ms         bigint[];
 
--- They know nothing of work. What takes their place is made with the other functions, and granted there.
-drop function if exists sluice.assign_slot(text, text, timestamptz, integer, interval);
+-- Whether the event brought work: its slot then has an order and a work.
+alter table @tables@.rl_event_slot_dtl add column work_in boolean not null default false;
+
+-- What an event brings along: an order to be. Without a target it brings nothing.
+create type sluice.brought_work as (event_id text, target_cd smallint, address_tx text, host_nm text,
+    endpoint_nm text, payload bytea, expires_after_ms bigint, traceparent_tx text);
+
+-- They know nothing of work. What takes their place is made with the other functions, and has defaults, so that
+-- older nodes can call it.
 drop function if exists sluice.put_config(text, integer, bigint, text, text, bigint, integer, timestamptz,
     integer, integer);
+drop function if exists sluice.take_slot(text, text, bigint, integer, bigint, timestamptz);
+drop function if exists sluice.store_slots(timestamptz, text[], text[], text[], bigint[], bigint[], bigint[],
+    integer[], bigint[], text[]);
+drop function if exists sluice.cancel_slot(text, timestamptz);
+drop function if exists sluice.move_slot(text, bigint, timestamptz);
+
+-- Applications call this one: those who may, may call what takes its place. The function itself is made with the
+-- others, right behind this.
+create function sluice.assign_slot(inout event_id text, config_name text, requested_time timestamptz,
+    weight integer default 1, max_delay interval default null, target jsonb default null,
+    payload jsonb default null, out scheduled_time timestamptz, out delay_ms bigint,
+    out window_start timestamptz)
+language plpgsql as $$
+begin
+    raise exception using errcode = 'SL409', message = 'Sluice is being updated.';
+end
+$$;
+revoke execute on function sluice.assign_slot(text, text, timestamptz, integer, interval, jsonb, jsonb) from public;
+do $$
+declare
+    given record;
+begin
+    for given in
+        select r.rolname, a.is_grantable
+        from pg_proc p, aclexplode(p.proacl) a, pg_roles r
+        where p.oid = to_regprocedure('sluice.assign_slot(text, text, timestamptz, integer, interval)')
+          and a.privilege_type = 'EXECUTE' and r.oid = a.grantee and a.grantee <> p.proowner
+    loop
+        execute format('grant execute on function sluice.assign_slot(text, text, timestamptz, integer, interval,'
+            ' jsonb, jsonb) to %I %s', given.rolname, case when given.is_grantable then 'with grant option' end);
+    end loop;
+end
+$$;
+drop function if exists sluice.assign_slot(text, text, timestamptz, integer, interval);
