@@ -63,6 +63,7 @@ TEST_F(PostgresUpgrade, LeavesTheSameAsANewDatabaseAndKeepsSlotsAndGrants) {
     const auto slot = ask(*connection, "select s from sluice.assign_slot('x', 'a', '2030-01-01Z') s");
     ask(*connection, "grant execute on function sluice.to_ms to pg_monitor");
     ask(*connection, "grant select on sluice.recount to pg_monitor");
+    ask(*connection, "grant execute on function sluice.assign_slot to pg_monitor with grant option");
 
     const auto done = migrate_slots(*connection);
 
@@ -70,9 +71,11 @@ TEST_F(PostgresUpgrade, LeavesTheSameAsANewDatabaseAndKeepsSlotsAndGrants) {
     EXPECT_EQ(ask(*connection, "select s from sluice.assign_slot('x', 'a', '2030-01-01Z') s"), slot);
     EXPECT_EQ(ask(*connection,
                   "select has_function_privilege('pg_monitor', 'sluice.to_ms(timestamptz)', 'execute')"
-                  " and has_table_privilege('pg_monitor', 'sluice.recount', 'select')"),
+                  " and has_table_privilege('pg_monitor', 'sluice.recount', 'select')"
+                  " and has_function_privilege('pg_monitor', (select oid from pg_proc where proname ="
+                  " 'assign_slot'), 'execute with grant option')"),
               "t");
-    ask(*connection, "revoke execute on function sluice.to_ms from pg_monitor");
+    ask(*connection, "revoke execute on function sluice.to_ms, sluice.assign_slot from pg_monitor");
     EXPECT_EQ(ask(*connection, kCatalog), catalog_of_a_new_one());
 }
 

@@ -55,6 +55,7 @@ public:
 
     SlotStore& operator*() { return *store_; }
     SlotStore* operator->() { return store_.get(); }
+    PostgresSlotStore& postgres() { return *store_; }
 
     // The server's clock, which decides; the node's is the server's until one of them is set.
     void set_server_clock_to(Instant now) { set_server_clock(*server_, now); }
