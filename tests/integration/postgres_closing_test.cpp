@@ -102,6 +102,7 @@ TEST_P(Closing, IsGivenUpWhileAnApplicationIsInsideAndTheOthersGoOn) {
 TEST_P(Closing, ForRetentionIsGivenUpAtOnceAndSucceedsLater) {
     Node one = node();
     must(one->put_config(draft("a", 1000, 1s)));
+    must(one.assign_noon("before"));
     const auto application = connect();
     const auto keeper = connect();
     const std::string forget = "select sluice.forget_windows('a', '1 h', 1000)";
