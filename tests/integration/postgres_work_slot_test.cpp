@@ -146,6 +146,11 @@ TEST_P(WorkSlots, AreComparedByTheirOrdersInStrictMode) {
     const auto all = run_all(*one, {{bringing("y", order("one")), bringing("y", order("other"))}});
     EXPECT_FALSE(all);
     EXPECT_EQ(row(kSizes), "1 1 0");
+    const auto each = run_each(*one, {{bringing("y", order("one")), bringing("y", order("one")),
+                                       bringing("y", order("other")), assign("y", "a", {kNoon})}});
+    EXPECT_TRUE(each[1]->repeated);
+    EXPECT_EQ(each[2].error().fault, SlotFault::DifferentBody);
+    EXPECT_EQ(each[3].error().fault, SlotFault::DifferentBody);
 }
 
 TEST_P(WorkSlots, AreComparedWithTheOrderOfWhoeverWasFaster) {
