@@ -1,4 +1,6 @@
 // sluice.assign_slot with a target and a payload, in an application's own transaction.
+#include <array>
+
 #include "support/postgres_interleaving.hpp"
 
 namespace sluice::test {
@@ -86,33 +88,34 @@ TEST_F(WorkFunction, TellsNodesOnceInATransactionUnlessSomethingIsDueEarlier) {
 }
 
 TEST_F(WorkFunction, RefusesWhatIsNoTargetAndStoresNothing) {
-    const std::pair<const char*, const char*> wrong[] = {
-        {"payload => '1'", "payload says nothing without a target."},
-        {"target => '[]'", "target must be an object like {\"type\": \"log\"}."},
-        {"target => 'null'", "target must be an object like {\"type\": \"log\"}."},
-        {"target => '{}'", "The type of a target is webhook, kafka or log."},
-        {"target => '{\"type\": 1}'", "The type of a target is webhook, kafka or log."},
-        {"target => '{\"type\": \"fax\"}'", "The type of a target is webhook, kafka or log."},
-        {"target => '{\"type\": \"temporal\"}'",
-         "Targets of type temporal are not supported by this version."},
-        {"target => '{\"type\": \"log\", \"url\": \"x\"}'", "url is not a field of a target of type log."},
-        {"target => '{\"type\": \"webhook\", \"url\": \"http://h/\", \"topic\": \"t\"}'",
-         "topic is not a field of a target of type webhook."},
-        {"target => '{\"type\": \"webhook\"}'", "A target of type webhook has a url, which is text."},
-        {"target => '{\"type\": \"webhook\", \"url\": 1}'",
-         "A target of type webhook has a url, which is text."},
-        {"target => '{\"type\": \"webhook\", \"url\": \"ftp://h/\"}'",
-         "The URL begins neither with http:// nor with https://."},
-        {"target => '{\"type\": \"webhook\", \"url\": \"https://u:p@h/\"}'",
-         "The URL has credentials; headers of an endpoint can come from files."},
-        {"target => '{\"type\": \"webhook\", \"url\": \"https:///pay\"}'", "The URL has no host."},
-        {"target => '{\"type\": \"kafka\", \"topic\": \"a b\"}'",
-         "A topic has 1 to 249 of A-Z a-z 0-9 . _ -, and is not . or .."},
-        {"target => '{\"type\": \"log\"}', payload => to_jsonb(repeat('x', 16383))",
-         "payload has 16385 bytes as text; it may have 16384."}};
+    using Wrong = std::pair<std::string, std::string>;  // Arguments, and what is said of them.
+    const auto wrong = std::to_array<Wrong>(
+        {{"payload => '1'", "payload says nothing without a target."},
+         {"target => '[]'", "target must be an object like {\"type\": \"log\"}."},
+         {"target => 'null'", "target must be an object like {\"type\": \"log\"}."},
+         {"target => '{}'", "The type of a target is webhook, kafka or log."},
+         {"target => '{\"type\": 1}'", "The type of a target is webhook, kafka or log."},
+         {"target => '{\"type\": \"fax\"}'", "The type of a target is webhook, kafka or log."},
+         {"target => '{\"type\": \"temporal\"}'",
+          "Targets of type temporal are not supported by this version."},
+         {"target => '{\"type\": \"log\", \"url\": \"x\"}'", "url is not a field of a target of type log."},
+         {"target => '{\"type\": \"webhook\", \"url\": \"http://h/\", \"topic\": \"t\"}'",
+          "topic is not a field of a target of type webhook."},
+         {"target => '{\"type\": \"webhook\"}'", "A target of type webhook has a url, which is text."},
+         {"target => '{\"type\": \"webhook\", \"url\": 1}'",
+          "A target of type webhook has a url, which is text."},
+         {"target => '{\"type\": \"webhook\", \"url\": \"ftp://h/\"}'",
+          "The URL begins neither with http:// nor with https://."},
+         {"target => '{\"type\": \"webhook\", \"url\": \"https://u:p@h/\"}'",
+          "The URL has credentials; headers of an endpoint can come from files."},
+         {"target => '{\"type\": \"webhook\", \"url\": \"https:///pay\"}'", "The URL has no host."},
+         {"target => '{\"type\": \"kafka\", \"topic\": \"a b\"}'",
+          "A topic has 1 to 249 of A-Z a-z 0-9 . _ -, and is not . or .."},
+         {"target => '{\"type\": \"log\"}', payload => to_jsonb(repeat('x', 16383))",
+          "payload has 16385 bytes as text; it may have 16384."}});
     for (const auto& [arguments, message] : wrong) {
         SCOPED_TRACE(arguments);
-        const auto rows = session_->run_script(call("x", std::string{", "} + arguments));
+        const auto rows = session_->run_script(call("x", ", " + arguments));
 
         ASSERT_FALSE(rows);
         EXPECT_EQ(rows.error().sqlstate, "SL400");

@@ -190,7 +190,7 @@ Result<void, Failure> BatchAttempt::answer_known(const Rows& slots, std::span<Ca
         if (candidate->known) {
             const auto& [slot, config_name] = found->second;
             const auto answer =
-                answer_repeat(slot, config_name, order_of(*candidate), command, setting_.bodies);
+                answer_repeat({slot, config_name, order_of(*candidate)}, command, setting_.bodies);
             answer ? grant(*candidate, *answer, config_name) : candidate->decide(answer);
         } else if (!command.is_readable) {
             candidate->decide(Unexpected{unknown_event(command.event_id)});
@@ -207,7 +207,7 @@ void BatchAttempt::grant(Candidate& candidate, const Granted& granted, const Con
     candidate.decide(granted);
     for (const AssignSlot* repeat : candidate.repeats) {
         if (auto answer =
-                answer_repeat(granted.slot, config_name, order_of(candidate), *repeat, setting_.bodies);
+                answer_repeat({granted.slot, config_name, order_of(candidate)}, *repeat, setting_.bodies);
             !answer) {
             candidate.decide(std::move(answer));
             candidate.refused = repeat;

@@ -72,16 +72,16 @@ const WorkOrder* find_order(const StoredOrders& orders, const EventId& event_id)
     return found == orders.end() ? nullptr : &found->second;
 }
 
-SlotOutcome answer_repeat(const Slot& slot, const ConfigName& slot_config, const WorkOrder* order,
-                          const AssignSlot& command, Bodies bodies) {
-    auto answer = answer_known(slot, slot_config, command, bodies);
+SlotOutcome answer_repeat(const KnownEvent& known, const AssignSlot& command, Bodies bodies) {
+    auto answer = answer_known(known.slot, known.config, command, bodies);
     if (!answer || !compares_work(command, bodies)) {
         return answer;
     }
-    if (order == nullptr) {
+    if (known.order == nullptr) {
         return Unexpected{store_unavailable()};  // It was brought with the slot, and goes with it.
     }
-    return is_same_work(*order, *command.work) ? answer : Unexpected{different_body(slot.event_id)};
+    return is_same_work(*known.order, *command.work) ? answer
+                                                     : Unexpected{different_body(known.slot.event_id)};
 }
 
 }  // namespace sluice::postgres

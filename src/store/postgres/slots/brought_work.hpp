@@ -46,8 +46,12 @@ Result<StoredOrders, Failure> read_orders(const Rows& rows);
 // Null: it has none.
 const WorkOrder* find_order(const StoredOrders& orders, const EventId& event_id);
 
-// What a command gets whose event has this slot, and this order if it matters to it.
-SlotOutcome answer_repeat(const Slot& slot, const ConfigName& slot_config, const WorkOrder* order,
-                          const AssignSlot& command, Bodies bodies);
+// What is known of an event: its slot, and its order if that matters to who asks.
+struct KnownEvent {
+    const Slot& slot;
+    const ConfigName& config;
+    const WorkOrder* order;  // Null: it has none.
+};
+SlotOutcome answer_repeat(const KnownEvent& known, const AssignSlot& command, Bodies bodies);
 
 }  // namespace sluice::postgres

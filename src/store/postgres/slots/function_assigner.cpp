@@ -135,7 +135,7 @@ FunctionAssigner::Tried FunctionAssigner::outcome_of(const AssignSlot& event,
         if (!orders) {
             return {};  // Asked again, it is known still.
         }
-        return {answer_repeat(stored->slot, stored->config_name, find_order(*orders, event.event_id), event,
+        return {answer_repeat({stored->slot, stored->config_name, find_order(*orders, event.event_id)}, event,
                               bodies_)};
     }
     const auto config = configs_.active(event.config_name);
