@@ -20,12 +20,13 @@ struct StoredSlot {
     "d.event_id, c.config_no, sluice.to_ms(d.req_ts), sluice.to_ms(d.wndw_strt_ts), "                  \
     "sluice.to_ms(d.computed_sched_ts), d.weight_ct, d.max_delay_ms, d.slot_state_cd, d.revision_no, " \
     "sluice.to_ms(d.since_ts), c.wndw_config_nm"
-// The same of a slot as it is, for read_slot(). Its work is not there yet in the statement that stores the
-// slot.
-#define SLUICE_SLOT_COLUMNS                                                                        \
-    SLUICE_PAST_COLUMNS                                                                            \
-    ", case when d.work_in then coalesce((select case when w.state_cd in (3, 8) then 2 else 1 end" \
-    " from sluice.work w where w.event_id = d.event_id), 1) else 0 end"
+// The same of a slot as it is, for read_slot(). The statement that stores it, or cancels it, does not see
+// what has become of its work: it is new then, or withdrawn.
+#define SLUICE_SLOT_COLUMNS                                                                             \
+    SLUICE_PAST_COLUMNS                                                                                 \
+    ", case when not d.work_in then 0 when d.slot_state_cd = 2 then 2 else coalesce((select case when " \
+    "w.state_cd in (3, 8) then 2 else 1 end"                                                            \
+    " from sluice.work w where w.event_id = d.event_id), 1) end"
 inline constexpr std::size_t kSlotColumns = 12;
 
 // Nothing when the row is damaged.
