@@ -1,5 +1,6 @@
 #include <cassert>
 #include <condition_variable>
+#include <ctime>
 #include <deque>
 #include <mutex>
 #include <set>
@@ -171,6 +172,11 @@ private:
 class MachineRuntime final : public Runtime {
 public:
     [[nodiscard]] SteadyTime now() const override { return std::chrono::steady_clock::now(); }
+    [[nodiscard]] BootTime boot_now() const override {
+        timespec time{};
+        ::clock_gettime(CLOCK_BOOTTIME, &time);
+        return BootTime{std::chrono::seconds{time.tv_sec} + std::chrono::nanoseconds{time.tv_nsec}};
+    }
     std::unique_ptr<Timer> timer(std::function<void()> call) override {
         return std::make_unique<MachineTimer>(timers_, std::move(call));
     }

@@ -47,6 +47,8 @@ public:
 // Thread safety: all of it. It outlives what it made.
 class Runtime : public SteadyClock {
 public:
+    // By any thread.
+    [[nodiscard]] virtual BootTime boot_now() const = 0;
     virtual std::unique_ptr<Timer> timer(std::function<void()> call) = 0;
     // REQUIRES: count >= 1.
     virtual std::unique_ptr<Workers> hire(std::size_t count) = 0;

@@ -26,6 +26,7 @@ public:
     VirtualRuntime& operator=(const VirtualRuntime&) = delete;
 
     [[nodiscard]] SteadyTime now() const override { return SteadyOf{clock_}.now(); }
+    [[nodiscard]] BootTime boot_now() const override { return BootTime{now().time_since_epoch()}; }
     std::unique_ptr<Timer> timer(std::function<void()> call) override;
     std::unique_ptr<Workers> hire(std::size_t count) override;
 
