@@ -106,6 +106,8 @@ public:
     void died(TargetKind /*target*/) override { give_up("a work died"); }
     void lost(TargetKind /*target*/) override { give_up("a claim was lost"); }
     void store_failed() override { give_up("the store failed"); }
+    void became_keeper() override {}
+    void lost_keeper() override {}
 
     void wait_for(std::size_t count) {
         std::unique_lock lock{mutex_};
@@ -192,7 +194,7 @@ public:
 
     Dispatcher start() {
         return Dispatcher{{.node = "bench", .seed = 1},
-                          {*ledger_->work(), carriers_, counting_, log_, *runtime_}};
+                          {*ledger_->work(), clock_, carriers_, counting_, log_, *runtime_}};
     }
 
     Counting& counting() { return counting_; }

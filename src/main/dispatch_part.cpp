@@ -47,7 +47,7 @@ private:
 struct Works {
     Works(const PartWorld& world, WorkStore& work)
         : dispatcher{{.node = node_name(), .seed = std::random_device{}()},
-                     {work, world.carriers.all, tallies, world.log, world.runtime}},
+                     {work, world.clock, world.carriers.all, tallies, world.log, world.runtime}},
           service{{},
                   {work, world.clock, world.log, world.runtime, [this] { return dispatcher.figures(); }}} {
         count_again();

@@ -94,6 +94,12 @@ void DispatchTallies::collect(MetricFamilies& families, const DispatchFigures& s
     add_counter(families,
                 {"sluice_dispatch_store_failures_total", "Takes and settlements that the store refused."},
                 store_failures_);
+    add_counter(families, {"sluice_dispatch_keeper_gained_total", "How often this node became the keeper."},
+                became_keeper_);
+    add_counter(families, {"sluice_dispatch_keeper_lost_total", "How often it stopped being the keeper."},
+                lost_keeper_);
+    add_gauge(families, {"sluice_dispatch_is_keeper", "1: this node sends what passes the gates."},
+              state.is_keeper ? 1 : 0);
     add_gauge(families, {"sluice_dispatch_in_flight", "Calls under way."},
               static_cast<double>(state.in_flight));
     add_gauge(families, {"sluice_dispatch_failing_endpoints", "Endpoints that are left alone for a while."},

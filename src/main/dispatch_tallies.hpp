@@ -27,6 +27,9 @@ public:
     // Relaxed, as all of them: see Tally.
     void store_failed() override { store_failures_.fetch_add(1, std::memory_order_relaxed); }
 
+    void became_keeper() override { became_keeper_.fetch_add(1, std::memory_order_relaxed); }
+    void lost_keeper() override { lost_keeper_.fetch_add(1, std::memory_order_relaxed); }
+
     // Appends every family.
     void collect(std::vector<prometheus::MetricFamily>& families, const DispatchFigures& state,
                  const std::vector<LaneCount>& lanes) const;
@@ -44,6 +47,8 @@ private:
     Counts died_{};
     Counts lost_{};
     std::atomic<std::uint64_t> store_failures_{0};
+    std::atomic<std::uint64_t> became_keeper_{0};
+    std::atomic<std::uint64_t> lost_keeper_{0};
     Tally<14> lateness_{{1, 2, 5, 10, 25, 50, 100, 250, 1'000, 4'000, 15'000, 60'000, 600'000, 3'600'000}};
 };
 

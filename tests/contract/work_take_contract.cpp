@@ -231,6 +231,8 @@ TEST_P(WorkStoreContract, KeepsClaimsOverARestart) {
 
     const auto claims = works().open_claims().value();
     ASSERT_THAT(claims, SizeIs(2));
+    EXPECT_EQ(claims[0].event_id, event("x"));
+    EXPECT_EQ(claims[0].attempt, 1U);
     EXPECT_EQ(claims[0].pool, pool("a"));
     EXPECT_EQ(claims[0].left, 15s);
     EXPECT_THAT(take(kDue, claiming()).claimed, IsEmpty());

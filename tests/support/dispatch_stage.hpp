@@ -22,6 +22,8 @@ public:
     void died(TargetKind /*target*/) override { ++died_count; }
     void lost(TargetKind /*target*/) override { ++lost_count; }
     void store_failed() override { ++failures; }
+    void became_keeper() override { ++became_count; }
+    void lost_keeper() override { ++lost_keeper_count; }
 
     std::vector<Duration> latenesses;
     int sent_count = 0;
@@ -29,6 +31,8 @@ public:
     int died_count = 0;
     int lost_count = 0;
     int failures = 0;
+    int became_count = 0;
+    int lost_keeper_count = 0;
 };
 
 // The time of day of a clock that tests move.
@@ -67,7 +71,7 @@ public:
         DispatcherOptions options = setting_.options;
         options.seed = setting_.seed;
         dispatcher_ = std::make_unique<Dispatcher>(
-            options, DispatcherWorld{store_, carriers_, metrics_, log_, runtime_});
+            options, DispatcherWorld{store_, day_, carriers_, metrics_, log_, runtime_});
     }
     void stop() { dispatcher_.reset(); }
     // As if the process ended in this moment: nothing more is stored.

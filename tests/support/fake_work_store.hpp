@@ -25,6 +25,7 @@ public:
     WorkFilter filter;
     ReplayRequest replayed;
 
+    [[nodiscard]] bool is_shared() const override { return false; }
     Result<Taken, StoreError> take(const Lane&, std::size_t, const Judge&) override { return Taken{}; }
     Result<void, StoreError> settle(std::span<const Settlement>) override { return {}; }
     Result<std::vector<Lane>, StoreError> lanes() override { return std::vector<Lane>{}; }

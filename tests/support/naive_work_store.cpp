@@ -1,6 +1,7 @@
 #include "support/naive_work_store.hpp"
 
 #include <algorithm>
+#include <tuple>
 
 namespace sluice::test {
 namespace {
@@ -130,7 +131,99 @@ void NaiveWorkStore::stand(Row& row, Lane lane, Instant due) {
     lanes_[row.work.lane].emplace(due, row.work.event_id);
 }
 
+void NaiveWorkStore::share(Duration lease) {
+    const std::lock_guard lock{mutex_};
+    lease_ = lease;
+}
+
+bool NaiveWorkStore::is_keeper(Fence fence) const {
+    return fence == fence_ && !keeper_.empty() && (!lease_ || clock_.now() < kept_until_);
+}
+
+Result<std::optional<Keeping>, StoreError> NaiveWorkStore::keep(const std::string& node) {
+    Keeping keeping{.fence = 0, .lasts = Duration::max()};
+    {
+        const std::lock_guard lock{mutex_};
+        if (!begin_call()) {
+            return Unexpected{failure()};
+        }
+        const Instant now = clock_.now();
+        if (keeper_ != node && !keeper_.empty() && lease_ && now < kept_until_) {
+            return std::optional<Keeping>{};
+        }
+        fence_ += keeper_ == node ? 0 : 1;
+        keeper_ = node;
+        keeping.fence = fence_;
+        if (lease_) {
+            kept_until_ = now + *lease_;
+            keeping.lasts = *lease_;
+        }
+        if (fails(Fails::After)) {
+            return Unexpected{failure()};
+        }
+    }
+    commit();
+    return std::optional{keeping};
+}
+
+void NaiveWorkStore::let_go(Fence fence) {
+    const std::lock_guard lock{mutex_};
+    if (begin_call() && fence == fence_) {
+        keeper_.clear();
+    }
+}
+
+Result<bool, StoreError> NaiveWorkStore::note_permits(Fence fence, std::span<const OutsidePermit> permits) {
+    {
+        const std::lock_guard lock{mutex_};
+        if (!begin_call()) {
+            return Unexpected{failure()};
+        }
+        if (!is_keeper(fence)) {
+            return false;
+        }
+        for (const OutsidePermit& permit : permits) {
+            permits_.insert_or_assign(permit.id, Lent{permit.gate, clock_.now() + permit.left});
+        }
+        if (fails(Fails::After)) {
+            return Unexpected{failure()};
+        }
+    }
+    commit();
+    return true;
+}
+
+Result<void, StoreError> NaiveWorkStore::drop_permits(std::span<const std::string> ids) {
+    const std::lock_guard lock{mutex_};
+    if (!begin_call()) {
+        return Unexpected{failure()};
+    }
+    for (const std::string& id : ids) {
+        permits_.erase(id);
+    }
+    return {};
+}
+
+Result<std::vector<OutsidePermit>, StoreError> NaiveWorkStore::outside_permits() {
+    const std::lock_guard lock{mutex_};
+    if (!begin_call()) {
+        return Unexpected{failure()};
+    }
+    std::vector<OutsidePermit> all;
+    for (const auto& [id, lent] : permits_) {
+        if (lent.until > clock_.now()) {
+            all.push_back({id, lent.gate, lent.until - clock_.now()});
+        }
+    }
+    return all;
+}
+
 Result<Taken, StoreError> NaiveWorkStore::take(const Lane& lane, std::size_t most, const Judge& judge) {
+    return take_as(this, lane, most, judge);
+}
+
+Result<Taken, StoreError> NaiveWorkStore::take_as(const void* who, const Lane& lane, std::size_t most,
+                                                  const Judge& judge) {
     Taken taken;
     bool ok = true;
     {
@@ -141,6 +234,7 @@ Result<Taken, StoreError> NaiveWorkStore::take(const Lane& lane, std::size_t mos
         const Instant now = clock_.now();
         taken.now = now;
         const TermsRef terms = terms_;
+        auto before = lease_ ? std::tuple{rows_, lanes_, windows_} : std::tuple{Rows{}, Lanes{}, Windows{}};
         std::vector<EventId> due;
         for (const auto& [when, event_id] : lanes_[lane]) {
             if (when > now || due.size() >= most) {
@@ -153,7 +247,14 @@ Result<Taken, StoreError> NaiveWorkStore::take(const Lane& lane, std::size_t mos
             const WindowIndex index = grid_.index_of(now);
             const DueWork seen{row.work, window(row.work.pool, index), lateness(row, now), *terms,
                                now,      grid_.start_of(index + 1)};
-            if (!apply(row, judge(seen), now, taken)) {
+            const WorkVerdict verdict = judge(seen);
+            const auto* const claimed = std::get_if<ClaimIt>(&verdict);
+            if (claimed != nullptr && claimed->fence && !is_keeper(*claimed->fence)) {
+                std::tie(rows_, lanes_, windows_) = std::move(before);
+                taken = {.claimed = {}, .filled = {}, .next = {}, .now = now, .fenced = true};
+                break;
+            }
+            if (!apply(row, verdict, now, taken)) {
                 break;
             }
         }
@@ -165,6 +266,9 @@ Result<Taken, StoreError> NaiveWorkStore::take(const Lane& lane, std::size_t mos
         ok = !fails(Fails::After);
     }
     commit();
+    if (!taken.filled.empty()) {
+        tell({{taken.filled.begin(), taken.filled.end()}}, who);
+    }
     if (!ok) {
         return Unexpected{failure()};
     }
@@ -288,8 +392,8 @@ Result<std::vector<OpenClaim>, StoreError> NaiveWorkStore::open_claims() {
     std::vector<OpenClaim> claims;
     for (const auto& [event_id, row] : rows_) {
         if (row.work.state == WorkState::Claimed) {
-            claims.push_back(
-                {row.work.pool, row.work.route, std::max(row.work.due - clock_.now(), Duration::zero())});
+            claims.push_back({event_id, row.work.attempts, row.work.pool, row.work.route,
+                              std::max(row.work.due - clock_.now(), Duration::zero())});
         }
     }
     return claims;
@@ -347,19 +451,27 @@ Result<std::uint64_t, StoreError> NaiveWorkStore::replay(const ReplayRequest& /*
 }
 Result<std::vector<LaneCount>, StoreError> NaiveWorkStore::counts() { return Unexpected{failure()}; }
 
-void NaiveWorkStore::on_news(std::function<void(const WorkTidings&)> call) {
+void NaiveWorkStore::on_news(std::function<void(const WorkTidings&)> call) { listen(this, std::move(call)); }
+
+void NaiveWorkStore::listen(const void* who, Listener call) {
     const std::lock_guard lock{mutex_};
-    news_ = std::move(call);
+    if (call) {
+        listeners_.insert_or_assign(who, std::move(call));
+    } else {
+        listeners_.erase(who);
+    }
 }
 
-void NaiveWorkStore::tell() {
-    std::function<void(const WorkTidings&)> call;
+void NaiveWorkStore::tell(const WorkTidings& tidings, const void* not_to) {
+    std::map<const void*, Listener> listeners;
     {
         const std::lock_guard lock{mutex_};
-        call = news_;
+        listeners = listeners_;
     }
-    if (call) {
-        call({});
+    for (const auto& [who, call] : listeners) {
+        if (who != not_to) {
+            call(tidings);
+        }
     }
 }
 

@@ -3,6 +3,7 @@
 #include <functional>
 #include <map>
 #include <mutex>
+#include <optional>
 #include <set>
 #include <string>
 #include <utility>
@@ -45,6 +46,15 @@ public:
     void withdraw(const std::string& event_id);
     void put_schedule(const std::string& config, RetrySchedule schedule);
 
+    // Whoever keeps the gates does so for so long. Before that nobody else ever can.
+    void share(Duration lease);
+    // Others that listen, beside the one of on_news(). Null: no longer.
+    using Listener = std::function<void(const WorkTidings&)>;
+    void listen(const void* who, Listener call);
+    // What a take by somebody who does not listen tells the others.
+    Result<Taken, StoreError> take_as(const void* who, const Lane& lane, std::size_t most,
+                                      const Judge& judge);
+
     // The nth call from now on fails, once, or all from there on.
     void fail_at(std::size_t call, Fails how, bool for_ever = false);
     void heal();
@@ -56,19 +66,16 @@ public:
     // What went out in each window of a pool.
     [[nodiscard]] std::map<WindowIndex, WindowSends> sends(const std::string& pool) const;
 
+    [[nodiscard]] bool is_shared() const override { return false; }
     Result<Taken, StoreError> take(const Lane& lane, std::size_t most, const Judge& judge) override;
     Result<void, StoreError> settle(std::span<const Settlement> settlements) override;
     Result<std::vector<Lane>, StoreError> lanes() override;
     Result<std::vector<OpenClaim>, StoreError> open_claims() override;
-    Result<std::optional<Keeping>, StoreError> keep(const std::string&) override {
-        return std::optional{Keeping{.fence = 1, .lasts = Duration::max()}};
-    }
-    void let_go(Fence) override {}
-    Result<bool, StoreError> note_permits(Fence, std::span<const OutsidePermit>) override { return true; }
-    Result<void, StoreError> drop_permits(std::span<const std::string>) override { return {}; }
-    Result<std::vector<OutsidePermit>, StoreError> outside_permits() override {
-        return std::vector<OutsidePermit>{};
-    }
+    Result<std::optional<Keeping>, StoreError> keep(const std::string& node) override;
+    void let_go(Fence fence) override;
+    Result<bool, StoreError> note_permits(Fence fence, std::span<const OutsidePermit> permits) override;
+    Result<void, StoreError> drop_permits(std::span<const std::string> ids) override;
+    Result<std::vector<OutsidePermit>, StoreError> outside_permits() override;
     Result<TermsRef, StoreError> terms() override;
     Result<void, StoreError> hold(const Subject& subject, const Hold& hold) override;
     Result<void, StoreError> release(const Subject& subject, const std::string& by) override;
@@ -88,6 +95,10 @@ private:
         WindowIndex claimed_in = 0;
     };
 
+    using Rows = std::map<EventId, Row>;
+    using Lanes = std::map<Lane, std::set<std::pair<Instant, EventId>>>;
+    using Windows = std::map<std::string, std::map<WindowIndex, WindowSends>>;
+
     // With mutex_ held:
     [[nodiscard]] bool fails(Fails how) const;
     [[nodiscard]] WindowSends& window(const PoolName& pool, WindowIndex index);
@@ -100,7 +111,8 @@ private:
     [[nodiscard]] bool begin_call();
 
     void change_terms(const std::function<void(DispatchTerms&)>& change);
-    void tell();
+    void tell(const WorkTidings& tidings = {}, const void* not_to = nullptr);
+    [[nodiscard]] bool is_keeper(Fence fence) const;
     void commit();
 
     const Clock& clock_;
@@ -108,11 +120,20 @@ private:
     const WindowGrid grid_;
     const std::function<void()> commit_;
     mutable std::mutex mutex_;
-    std::map<EventId, Row> rows_;  // Guarded by mutex_, like all that follows.
-    std::map<Lane, std::set<std::pair<Instant, EventId>>> lanes_;
-    std::map<std::string, std::map<WindowIndex, WindowSends>> windows_;
+    Rows rows_;  // Guarded by mutex_, like all that follows.
+    Lanes lanes_;
+    Windows windows_;
     TermsRef terms_ = std::make_shared<const DispatchTerms>();
-    std::function<void(const WorkTidings&)> news_;
+    std::map<const void*, Listener> listeners_;
+    std::optional<Duration> lease_;  // Nothing: nobody else can be the keeper.
+    std::string keeper_;             // Empty: nobody.
+    Fence fence_ = 0;
+    Instant kept_until_{};
+    struct Lent {
+        Subject gate;
+        Instant until;
+    };
+    std::map<std::string, Lent> permits_;
     std::size_t calls_ = 0;
     std::size_t fails_at_ = 0;  // 0: never.
     Fails fails_how_ = Fails::Before;

@@ -62,10 +62,11 @@ public:
                 call->done({.kind = Delivery::Kind::NotSent});
                 return;
             }
-            const SteadyTime began = runtime_.now();
+            // The network goes on while the process stands still, or its machine sleeps.
+            const SteadyTime began{runtime_.boot_now().time_since_epoch()};
             after(how.arrives, [this, how, call, began] {
                 arrivals_.push_back({call->parcel.event_id.text(), call->parcel.order.route.endpoint,
-                                     call->parcel.order.payload, began, runtime_.now()});
+                                     call->parcel.order.payload, began, began + how.arrives});
                 after(how.answers, [how, call] { call->done(how.delivery); });
             });
         });

@@ -32,52 +32,12 @@ DispatchDesk::DispatchDesk(const DispatcherOptions& options, const DispatcherWor
       wake_{std::move(wake)},
       terms_{std::make_shared<const DispatchTerms>()},
       random_{options.seed},
-      timer_{world.runtime.timer([this] { launch(); })} {}
-
-void DispatchDesk::start(const Findings& findings) {
-    const std::lock_guard lock{mutex_};
-    const SteadyTime now = clock_.now();
-    terms_ = findings.terms;
-    books_.gates.apply(*terms_, now);
-    for (const OpenClaim& claim : findings.open_claims) {
-        books_.gates.occupy({SubjectKind::Pool, claim.pool.text()}, now + claim.left);
-        if (!claim.route.host.empty()) {
-            books_.gates.occupy({SubjectKind::Host, claim.route.host}, now + claim.left);
-        }
+      timer_{world.runtime.timer([this] { launch(); })} {
+    if (!world.store.is_shared()) {
+        books_.gates.be_alone();
     }
-    books_.lanes.put(kDue, Awaits::Time, now);
-    books_.lanes.put(kClaimed, Awaits::Time, now);
-    for (const Lane& lane : findings.lanes) {
-        books_.lanes.wake_by(lane, now);
-    }
-}
-
-void DispatchDesk::use(const TermsRef& terms) {
-    const std::lock_guard lock{mutex_};
-    if (terms == terms_ || *terms == *terms_) {
-        return;
-    }
-    terms_ = terms;
-    books_.gates.apply(*terms_, clock_.now());
-    books_.lanes.wake_all(clock_.now());
-}
-
-void DispatchDesk::look_at_due() {
-    const std::lock_guard lock{mutex_};
-    books_.lanes.wake_by(kDue, clock_.now());
-}
-
-void DispatchDesk::add_lanes(const std::vector<Lane>& lanes) {
-    const std::lock_guard lock{mutex_};
-    books_.lanes.none_missing();
-    for (const Lane& lane : lanes) {
-        books_.lanes.wake_by(lane, clock_.now());
-    }
-}
-
-bool DispatchDesk::is_missing_lanes() const {
-    const std::lock_guard lock{mutex_};
-    return books_.lanes.is_missing();
+    books_.lanes.put(kDue, Awaits::Time, clock_.now());
+    books_.lanes.put(kClaimed, Awaits::Time, clock_.now());
 }
 
 std::size_t DispatchDesk::room() const {
@@ -103,7 +63,8 @@ TakeJudge DispatchDesk::judge_for(const Lane& lane) {
                            [&](const Settlement& outcome) { return outcome.event_id == id; });
     };
     return TakeJudge{{books_, carriers_, clock_, random_, is_under_way},
-                     {lane, options_.node, options_.plan_ahead, room()}};
+                     {lane, options_.node, options_.plan_ahead, room(),
+                      is_keeper() ? std::optional{lease_->fence} : std::nullopt}};
 }
 
 WorkVerdict DispatchDesk::judge(TakeJudge& judge, const DueWork& due) {
@@ -221,11 +182,14 @@ bool DispatchDesk::may_write(FlightId id) {
     if (flight == nullptr) {
         return false;
     }
-    const SteadyTime now = clock_.now();
-    if (stopping_ || now >= flight->reserved.begin_by) {
+    const BootTime booted = clock_.boot_now();
+    const std::optional<Fence>& fence = flight->reserved.fence;
+    const bool is_fenced = fence && (!is_keeper() || lease_->fence != *fence);
+    if (stopping_ || booted >= flight->reserved.begin_by || is_fenced) {
         flight->stage = Flight::Stage::Refused;
         return false;
     }
+    const SteadyTime now = clock_.now();
     flight->stage = Flight::Stage::Writing;
     flight->began = now;
     books_.gates.began(flight->reserved.pool, now);

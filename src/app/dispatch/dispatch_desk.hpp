@@ -11,10 +11,20 @@
 
 #include "app/dispatch/dispatcher.hpp"
 #include "app/dispatch/flight_table.hpp"
+#include "app/dispatch/keepership.hpp"
 #include "app/dispatch/take_judge.hpp"
 #include "base/random.hpp"
 
 namespace sluice {
+
+// What a gate said to somebody who asked for a place.
+struct GatePlace {
+    enum class Kind : std::uint8_t { Taken, Later, NoGate, NotKeeper };
+    Kind kind;
+    SteadyTime when{};  // Of the place; Later: when to ask again. Max: when a call has ended.
+    RateHolds holds{};  // Taken; as the next.
+    GateBook::Pass pass{};
+};
 
 // What the dispatcher knows, under one lock: gates, endpoints, lanes, the calls that are planned and under
 // way, and the outcomes that are not stored yet. Sends what is planned when its time has come. Asks no store,
@@ -26,19 +36,38 @@ public:
     // `wake` is called whenever the store has to be told or asked something; with the lock held.
     DispatchDesk(const DispatcherOptions& options, const DispatcherWorld& world, std::function<void()> wake);
 
-    // What a process finds that begins. Until then there are no lanes.
-    struct Findings {
-        TermsRef terms;
-        std::vector<Lane> lanes;
-        std::vector<OpenClaim> open_claims;
-    };
-    void start(const Findings& findings);
     // What holds from now on.
     void use(const TermsRef& terms);
+    [[nodiscard]] bool has_gates() const;
     // Something may be due.
     void look_at_due();
+    // Something stands in these.
     void add_lanes(const std::vector<Lane>& lanes);
+    // Others put something into these.
+    void look_at(const std::vector<Lane>& lanes);
     [[nodiscard]] bool is_missing_lanes() const;
+
+    // All that is under way and passes no gate of this process.
+    struct Outside {
+        std::vector<OpenClaim> claims;  // Of this process too: it knows which are its own.
+        std::vector<OutsidePermit> permits;
+        SteadyTime asked;  // Before all of that.
+    };
+    void count_outside(const Outside& outside);
+    // When it should be counted again.
+    [[nodiscard]] SteadyTime next_count() const;
+    // This process is the keeper of gates until then. REQUIRES: what is outside was counted since it became
+    // so.
+    void keep(const Keepership::Lease& lease);
+    // It is not the keeper any more. What passes gates and has not begun is given back by their carriers.
+    void resign();
+
+    // Asks the gate of a subject for a place that is not for a work.
+    GatePlace take_place(const Subject& subject);
+    // Somebody outside may use it, and is at it until then at the latest.
+    void lend(const GatePlace& place, const std::string& id, SteadyTime until);
+    void withdraw(const GatePlace& place);
+    void end_lent(const std::string& id);
 
     // The lane to be looked at next; nothing: none, or there is no room for more calls.
     [[nodiscard]] std::optional<Lane> next_lane() const;
@@ -83,14 +112,21 @@ private:
     void count(TargetKind target, const Settlement& settlement);
     [[nodiscard]] SteadyTime wake_of(const Lane& lane, const TakeJudge::Note& note) const;
     void place(const Lane& lane, const TakeJudge::Note& note);
+    void put_new(const Lane& lane);
     void replace(const Lane& lane);
     void replace_all_of(const Reservation& reservation);
+    void replace_all_of(const Subject& gate);
+    // Its lease is not over.
+    [[nodiscard]] bool is_keeper() const { return lease_ && clock_.boot_now() < lease_->until; }
+    // It passes a gate that another process keeps.
+    [[nodiscard]] bool is_others(const Lane& lane) const;
+    [[nodiscard]] bool is_wanted_by_works(const Subject& gate) const;
 
     const DispatcherOptions options_;
     const Carriers& carriers_;
     DispatchMetrics& metrics_;
     Log& log_;
-    const SteadyClock& clock_;
+    const Runtime& clock_;
     const RetrySchedule usual_;
     mutable std::mutex mutex_;
     std::condition_variable all_ended_;  // Under mutex_: flights_ became empty.
@@ -99,6 +135,7 @@ private:
     FlightTable flights_;
     std::vector<Settlement> outcomes_;
     TermsRef terms_;
+    std::optional<Keepership::Lease> lease_;  // While this process is the keeper of gates.
     Random random_;
     bool stopping_ = false;
     bool closed_ = false;

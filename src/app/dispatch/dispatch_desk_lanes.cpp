@@ -33,12 +33,66 @@ void DispatchDesk::replace(const Lane& lane) {
 }
 
 void DispatchDesk::replace_all_of(const Reservation& reservation) {
-    replace({LaneKind::Pool, reservation.pool.subject.name});
-    replace({LaneKind::Late, reservation.pool.subject.name});
+    replace_all_of(reservation.pool.subject);
     if (reservation.host) {
-        replace({LaneKind::Host, reservation.host->subject.name});
+        replace_all_of(reservation.host->subject);
     }
     replace({LaneKind::Endpoint, reservation.endpoint});
+}
+
+void DispatchDesk::replace_all_of(const Subject& gate) {
+    if (gate.kind == SubjectKind::Host) {
+        replace({LaneKind::Host, gate.name});
+    } else {
+        replace({LaneKind::Pool, gate.name});
+        replace({LaneKind::Late, gate.name});
+    }
+}
+
+void DispatchDesk::look_at_due() {
+    const std::lock_guard lock{mutex_};
+    books_.lanes.wake_by({LaneKind::Due, {}}, clock_.now());
+}
+
+void DispatchDesk::add_lanes(const std::vector<Lane>& lanes) {
+    const std::lock_guard lock{mutex_};
+    books_.lanes.none_missing();
+    for (const Lane& lane : lanes) {
+        if (!books_.lanes.contains(lane)) {
+            put_new(lane);
+        }
+    }
+}
+
+void DispatchDesk::look_at(const std::vector<Lane>& lanes) {
+    const std::lock_guard lock{mutex_};
+    for (const Lane& lane : lanes) {
+        if (!books_.lanes.contains(lane)) {
+            put_new(lane);
+        } else if (!is_others(lane)) {
+            books_.lanes.wake_by(lane, clock_.now());
+        }
+    }
+}
+
+void DispatchDesk::put_new(const Lane& lane) {
+    if (is_others(lane)) {
+        books_.lanes.put(lane, Awaits::Keeper, SteadyTime::max());
+    } else {
+        books_.lanes.put(lane, Awaits::Time, clock_.now());
+    }
+}
+
+bool DispatchDesk::is_others(const Lane& lane) const {
+    const bool is_of_host = lane.kind == LaneKind::Host;
+    const bool is_of_pool = lane.kind == LaneKind::Pool || lane.kind == LaneKind::Late;
+    const Subject subject{is_of_host ? SubjectKind::Host : SubjectKind::Pool, lane.name};
+    return (is_of_host || is_of_pool) && !is_keeper() && books_.gates.next(subject) != SteadyTime::min();
+}
+
+bool DispatchDesk::is_missing_lanes() const {
+    const std::lock_guard lock{mutex_};
+    return books_.lanes.is_missing();
 }
 
 std::vector<Settlement> DispatchDesk::unsettled(std::size_t most) const {
@@ -87,7 +141,7 @@ void DispatchDesk::close() {
 
 DispatchFigures DispatchDesk::figures() const {
     const std::lock_guard lock{mutex_};
-    return {flights_.size(), books_.endpoints.failing(), books_.gates.figures(clock_.now())};
+    return {flights_.size(), books_.endpoints.failing(), books_.gates.figures(clock_.now()), is_keeper()};
 }
 
 }  // namespace sluice

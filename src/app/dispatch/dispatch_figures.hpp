@@ -17,6 +17,7 @@ struct DispatchFigures {
     std::size_t in_flight = 0;
     std::size_t failing_endpoints = 0;
     std::vector<GateFigures> gates{};
+    bool is_keeper = false;  // Of these gates: it alone sends what passes them.
 };
 
 }  // namespace sluice

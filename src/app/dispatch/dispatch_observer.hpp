@@ -19,6 +19,8 @@ public:
     virtual void died(TargetKind target) = 0;  // Dead or expired.
     virtual void lost(TargetKind target) = 0;  // A claim ended without an outcome.
     virtual void store_failed() = 0;           // A take or a settle did.
+    virtual void became_keeper() = 0;          // Of gates.
+    virtual void lost_keeper() = 0;
 };
 
 }  // namespace sluice

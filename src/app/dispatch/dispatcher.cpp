@@ -1,12 +1,15 @@
 #include "app/dispatch/dispatcher.hpp"
 
 #include <algorithm>
-#include <atomic>
+#include <mutex>
 #include <utility>
 
 #include "app/dispatch/dispatch_desk.hpp"
+#include "app/dispatch/keepership.hpp"
+#include "app/dispatch/permit_office.hpp"
 #include "app/dispatch/wake_loop.hpp"
 #include "base/backoff.hpp"
+#include "base/hex.hpp"
 
 namespace sluice {
 namespace {
@@ -18,30 +21,72 @@ constexpr int kTakesInARow = 16;
 // What is set aside is taken in smaller portions, so that all of its lanes have their turn.
 constexpr std::size_t kPortions = 8;
 constexpr int kLastTries = 3;
+constexpr std::chrono::seconds kReadLanes{60};
+
+// Two processes of one name must not both be the keeper: containers share host names and numbers.
+std::string name_of_process(const DispatcherOptions& options) {
+    std::string name = options.node + "/";
+    append_hex(name, static_cast<unsigned>(Random{options.seed}.next()), 8);
+    return name;
+}
+
+// What the store told since somebody looked.
+// Thread safety: all of it.
+class NewsBox {
+public:
+    static constexpr std::size_t kLanesMax = 10'000;
+
+    struct News {
+        bool terms = false;  // They may be others, or something is due.
+        bool is_missing = false;
+        std::vector<Lane> filled{};
+    };
+
+    void add(const WorkTidings& tidings) {
+        const std::lock_guard lock{mutex_};
+        news_.terms = news_.terms || tidings.filled.empty();
+        if (news_.filled.size() + tidings.filled.size() > kLanesMax) {
+            news_.is_missing = true;
+            return;
+        }
+        news_.filled.insert(news_.filled.end(), tidings.filled.begin(), tidings.filled.end());
+    }
+    News take() {
+        const std::lock_guard lock{mutex_};
+        return std::exchange(news_, {});
+    }
+
+private:
+    std::mutex mutex_;
+    News news_{.terms = true};  // Guarded by mutex_. At first everything is new.
+};
 
 }  // namespace
 
-// Talks to the store, from one worker: stores outcomes, then looks at the lanes whose time has come.
+// Talks to the store, from one worker: keeps the gates, stores outcomes, gives permits, then looks at the
+// lanes whose time has come.
 class Dispatcher::Engine {
 public:
     Engine(DispatcherOptions options, DispatcherWorld world)
         : options_{std::move(options)},
+          name_{name_of_process(options_)},
           store_{world.store},
           metrics_{world.metrics},
           log_{world.log},
           clock_{world.runtime},
           pauses_{kPauses, options_.seed},
           desk_{std::make_shared<DispatchDesk>(options_, world, [this] { loop_.wake(); })},
+          permits_{options_.seed, world.clock, world.runtime, [this] { loop_.wake(); }},
           loop_{world.runtime, [this] { return run(); }} {
-        store_.on_news([this](const WorkTidings&) {
-            // The store's own lock orders what is new before this; the flag alone says that there is news.
-            news_.store(true, std::memory_order_release);
+        store_.on_news([this](const WorkTidings& tidings) {
+            news_.add(tidings);
             loop_.wake();
         });
         loop_.wake();
     }
 
     [[nodiscard]] DispatchFigures figures() const { return desk_->figures(); }
+    PermitOffice& permits() { return permits_; }
 
     void stop() {
         if (stopped_) {
@@ -49,67 +94,168 @@ public:
         }
         stopped_ = true;
         store_.on_news(nullptr);
+        permits_.stop();
         desk_->stop_sending();
         desk_->wait_for_calls(options_.patience);
         loop_.stop();
         desk_->close();
         for (int tries = 0; tries < kLastTries && !settle_all(); ++tries) {
         }
+        if (kept_) {
+            store_.let_go(kept_->fence);
+        }
     }
 
 private:
     // When to run again.
     SteadyTime run() {
-        const SteadyTime now = clock_.now();
-        if (now < retry_at_) {
+        if (kept_ && !keepership_.lease(clock_.boot_now())) {
+            lose();
+        }
+        if (clock_.now() < retry_at_) {
+            permits_.refuse_all();
             return retry_at_;
         }
-        if (!start() || !read_terms() || !settle_all() || !take_all()) {
+        if (!read_terms() || !keep_gates() || !settle_all() || !serve() || !take_all()) {
             return retry_at_;
         }
         recovered();
-        return desk_->next_look();
+        return next_run();
     }
 
-    bool start() {
-        if (started_) {
-            return true;
+    SteadyTime next_run() const {
+        SteadyTime next = std::min({desk_->next_look(), permits_.next_serve(), lanes_at_});
+        if (desk_->has_gates()) {
+            next = std::min(next, steady(keepership_.ask_at()));
         }
-        auto terms = store_.terms();
-        if (!terms) {
-            return failed(terms.error());
-        }
-        auto lanes = store_.lanes();
-        if (!lanes) {
-            return failed(lanes.error());
-        }
-        auto claims = store_.open_claims();
-        if (!claims) {
-            return failed(claims.error());
-        }
-        desk_->start({std::move(*terms), std::move(*lanes), std::move(*claims)});
-        started_ = true;
-        return true;
+        return kept_ ? std::min({next, desk_->next_count(), steady(kept_->until)}) : next;
+    }
+
+    SteadyTime steady(BootTime when) const {
+        return when == BootTime::max() ? SteadyTime::max() : clock_.now() + (when - clock_.boot_now());
     }
 
     bool read_terms() {
-        if (news_.exchange(false, std::memory_order_acquire)) {
+        const NewsBox::News news = news_.take();
+        if (news.terms) {
             const auto terms = store_.terms();
             if (!terms) {
-                news_.store(true, std::memory_order_relaxed);  // Only this thread asks.
+                news_.add({});
                 return failed(terms.error());
             }
             desk_->use(*terms);
             desk_->look_at_due();
         }
-        if (desk_->is_missing_lanes()) {
-            const auto lanes = store_.lanes();
-            if (!lanes) {
-                return failed(lanes.error());
-            }
-            desk_->add_lanes(*lanes);
+        desk_->look_at(news.filled);
+        if (news.is_missing || desk_->is_missing_lanes() || lanes_at_ <= clock_.now()) {
+            return read_lanes();
         }
         return true;
+    }
+
+    // Somebody who filled a lane may not have been able to tell it.
+    bool read_lanes() {
+        lanes_at_ = SteadyTime::min();
+        const auto lanes = store_.lanes();
+        if (!lanes) {
+            return failed(lanes.error());
+        }
+        desk_->add_lanes(*lanes);
+        desk_->look_at_due();
+        lanes_at_ = store_.is_shared() ? clock_.now() + kReadLanes : SteadyTime::max();
+        return true;
+    }
+
+    // Sees to it that somebody keeps the gates, if there are any.
+    bool keep_gates() {
+        const BootTime now = clock_.boot_now();
+        if (!desk_->has_gates()) {
+            if (kept_) {
+                store_.let_go(kept_->fence);
+                be_fenced();
+            }
+            return true;
+        }
+        return (now < keepership_.ask_at() || ask_to_keep()) && count_outside();
+    }
+
+    bool ask_to_keep() {
+        const BootTime asked = clock_.boot_now();
+        const auto keeping = store_.keep(name_);
+        if (!keeping) {
+            return failed(keeping.error());
+        }
+        keepership_.told(*keeping, asked);
+        const auto lease = keepership_.lease(clock_.boot_now());
+        if (kept_ && (!lease || lease->fence != kept_->fence)) {
+            lose();
+        }
+        if (kept_ && lease) {
+            kept_ = lease;
+            desk_->keep(*lease);
+        }
+        return true;
+    }
+
+    // What others have under way: before this process is the keeper, and then again until nothing is.
+    bool count_outside() {
+        const auto lease = keepership_.lease(clock_.boot_now());
+        const SteadyTime asked = clock_.now();
+        if (!lease || (kept_ && asked < desk_->next_count())) {
+            return true;
+        }
+        auto claims = store_.open_claims();
+        if (!claims) {
+            return failed(claims.error());
+        }
+        auto permits = store_.outside_permits();
+        if (!permits) {
+            return failed(permits.error());
+        }
+        desk_->count_outside({*std::move(claims), *std::move(permits), asked});
+        return kept_ || become_keeper(*lease);
+    }
+
+    bool become_keeper(const Keepership::Lease& lease) {
+        kept_ = lease;
+        desk_->keep(lease);
+        if (store_.is_shared()) {
+            metrics_.became_keeper();
+            log_.write(LogLevel::Info, kComponent, "This node keeps the gates now.");
+        }
+        return read_lanes();
+    }
+
+    // It is not the keeper, whatever its lease says.
+    void be_fenced() {
+        keepership_.forget(clock_.boot_now());
+        if (kept_) {
+            lose();
+        }
+    }
+
+    void lose() {
+        kept_.reset();
+        desk_->resign();
+        if (store_.is_shared()) {
+            metrics_.lost_keeper();
+            log_.write(LogLevel::Info, kComponent, "This node does not keep the gates any more.");
+        }
+    }
+
+    bool serve() {
+        const auto served = permits_.serve({store_, *desk_, fence()});
+        if (!served) {
+            return failed(served.error());
+        }
+        if (!*served) {
+            be_fenced();
+        }
+        return true;
+    }
+
+    [[nodiscard]] std::optional<Fence> fence() const {
+        return kept_ ? std::optional{kept_->fence} : std::nullopt;
     }
 
     // Before anything is taken: a claim whose outcome is known must not count as lost.
@@ -129,6 +275,9 @@ private:
 
     bool take_all() {
         for (int takes = 0; takes < kTakesInARow; ++takes) {
+            if (!keep_gates()) {
+                return false;
+            }
             const auto lane = desk_->next_lane();
             if (!lane) {
                 break;
@@ -150,6 +299,11 @@ private:
             desk_->abandon(judge);
             return failed(taken.error());
         }
+        if (taken->fenced) {
+            desk_->abandon(judge);
+            be_fenced();
+            return true;
+        }
         desk_->accept(judge, *std::move(taken));
         return true;
     }
@@ -158,6 +312,8 @@ private:
     bool failed(const StoreError& error) {
         metrics_.store_failed();
         retry_at_ = clock_.now() + pauses_.next();
+        lanes_at_ = SteadyTime::min();  // What was told meanwhile may be lost.
+        permits_.refuse_all();
         if (!std::exchange(failing_, true)) {
             const std::string advice = error.advice.empty() ? std::string{} : " " + error.advice;
             log_.write(LogLevel::Error, kComponent,
@@ -174,18 +330,22 @@ private:
     }
 
     const DispatcherOptions options_;
+    const std::string name_;
     WorkStore& store_;
     DispatchMetrics& metrics_;
     Log& log_;
-    const SteadyClock& clock_;
-    std::atomic<bool> news_ = false;
+    const Runtime& clock_;
+    NewsBox news_;
     bool stopped_ = false;
-    // The next four belong to the loop's job, and to stop() when that is over.
-    bool started_ = false;
+    // The next seven belong to the loop's job, and to stop() when that is over.
     bool failing_ = false;
     Backoff pauses_;
     SteadyTime retry_at_ = SteadyTime::min();
+    SteadyTime lanes_at_ = SteadyTime::min();  // When the store is to be asked which lanes there are.
+    Keepership keepership_;
+    std::optional<Keepership::Lease> kept_;  // Of gates that are open.
     const std::shared_ptr<DispatchDesk> desk_;
+    PermitOffice permits_;
     WakeLoop loop_;  // Last: its job uses all the rest.
 };
 
@@ -193,6 +353,8 @@ Dispatcher::Dispatcher(DispatcherOptions options, DispatcherWorld world)
     : engine_{std::make_unique<Engine>(std::move(options), world)} {}
 
 Dispatcher::~Dispatcher() { stop(); }
+
+PermitOffice& Dispatcher::permits() { return engine_->permits(); }
 
 DispatchFigures Dispatcher::figures() const { return engine_->figures(); }
 

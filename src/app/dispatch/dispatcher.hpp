@@ -12,6 +12,8 @@
 
 namespace sluice {
 
+class PermitOffice;
+
 struct DispatcherOptions {
     std::string node;                            // Who attempts are recorded under.
     std::size_t in_flight_max = 4096;            // Calls under way or planned.
@@ -24,6 +26,7 @@ struct DispatcherOptions {
 // What surrounds the dispatcher. All of it outlives the dispatcher.
 struct DispatcherWorld {
     WorkStore& store;
+    const Clock& clock;  // What those outside go by.
     const Carriers& carriers;
     DispatchMetrics& metrics;
     Log& log;
@@ -32,9 +35,9 @@ struct DispatcherWorld {
 
 // Sends works when their time has come: claims them, hands them to carriers, settles what became of them. It
 // keeps the rates of gates, the caps and shares of windows, the bounds of endpoints; and what cannot go yet
-// it sets aside, so that it keeps nobody else.
-// Claims are durable before anything is sent. Whatever fails in the store is tried again; nothing is sent
-// meanwhile that was not claimed.
+// it sets aside, so that it keeps nobody else. Of all that share a store one, the keeper, sends what passes
+// gates. Claims are durable before anything is sent. Whatever fails in the store is tried again; nothing is
+// sent meanwhile that was not claimed.
 // Thread safety: all of it; stop() once.
 class Dispatcher {
 public:
@@ -44,6 +47,8 @@ public:
     Dispatcher& operator=(const Dispatcher&) = delete;
 
     [[nodiscard]] DispatchFigures figures() const;
+    // For those outside who make calls through the same gates.
+    PermitOffice& permits();
 
     // Claims nothing any more, waits a while for the calls under way, and settles what ended. What did not
     // end is found as an open claim by the next process.

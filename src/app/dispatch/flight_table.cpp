@@ -14,6 +14,11 @@ Flight* FlightTable::find(FlightId id) {
     return found == flights_.end() ? nullptr : &found->second;
 }
 
+bool FlightTable::has_claim(const EventId& event_id, std::uint32_t attempt) const {
+    const auto found = events_.find(event_id.text());
+    return found != events_.end() && flights_.at(found->second).work.attempts == attempt;
+}
+
 std::optional<FlightId> FlightTable::hand_over(SteadyTime now) {
     if (next_planned() > now || planned_.empty()) {
         return std::nullopt;

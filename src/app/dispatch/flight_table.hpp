@@ -20,6 +20,8 @@ public:
     // Null: it is over.
     [[nodiscard]] Flight* find(FlightId id);
     [[nodiscard]] bool has_event(const EventId& event_id) const { return events_.contains(event_id.text()); }
+    // This attempt of the event's.
+    [[nodiscard]] bool has_claim(const EventId& event_id, std::uint32_t attempt) const;
     [[nodiscard]] std::size_t size() const { return flights_.size(); }
     [[nodiscard]] bool empty() const { return flights_.empty(); }
 

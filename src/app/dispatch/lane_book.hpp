@@ -17,6 +17,7 @@ enum class Awaits : std::uint8_t {
     Turn,    // The same, and the other lane of the pool comes first.
     Guard,   // Its endpoint.
     Resume,  // Somebody who ends a pause.
+    Keeper,  // The keeper of gates, which this process is not.
 };
 
 // Lanes in which something stands, and when each is to be looked at again. Those that can be looked at now

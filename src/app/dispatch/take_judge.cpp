@@ -34,6 +34,7 @@ TakeJudge::TakeJudge(World world, Terms terms)
     : world_{std::move(world)},
       terms_{std::move(terms)},
       began_{world_.clock.now()},
+      booted_{world_.clock.boot_now()},
       now_{began_},
       room_{terms_.room} {}
 
@@ -119,24 +120,33 @@ WorkVerdict TakeJudge::claim(const DueWork& due, const Carrier& carrier) {
     }
     const CallTerms call = carrier.terms({work.target, work.route.endpoint});
     Reservation reservation{.planned = planned,
-                            .begin_by = began_ + kBeginWithin,
+                            .begin_by = booted_ + kBeginWithin,
+                            .fence = std::nullopt,
                             .pool = books.gates.take(pool, planned),
                             .endpoint = work.route.endpoint,
                             .lease = call.timeout + kLeaseBeyondCall};
     if (!work.route.host.empty()) {
         reservation.host = books.gates.take(host_of(work), planned);
     }
+    if (reservation.pool.permit != 0 || (reservation.host && reservation.host->permit != 0)) {
+        reservation.fence = terms_.fence;
+        books.lent_in_a_row.erase(pool);
+        books.lent_in_a_row.erase(host_of(work));
+    }
     if (work.expires) {
-        reservation.begin_by = std::min(reservation.begin_by, began_ + (*work.expires - due.now));
+        reservation.begin_by = std::min<BootTime>(reservation.begin_by, booted_ + (*work.expires - due.now));
     }
     books.endpoints.begin(work.route.endpoint, std::max<std::size_t>(call.concurrent_max, 1), now_);
     reservations_.insert_or_assign(work.event_id, reservation);
-    return ClaimIt{reservation.lease};
+    return ClaimIt{reservation.lease, reservation.fence};
 }
 
 std::optional<TakeJudge::Obstacle> TakeJudge::find_obstacle(const DueWork& due) {
     if (auto hold = find_hold(due)) {
         return hold;
+    }
+    if (auto keeper = find_keeper(due)) {
+        return keeper;
     }
     if (!may_send(due.sends, due.work.weight, due.lateness)) {
         // What counts as late makes way for the fresh work behind it, and looks at a new window after what
@@ -181,6 +191,21 @@ std::optional<TakeJudge::Obstacle> TakeJudge::find_hold(const DueWork& due) {
     if (found != holds.end()) {
         const bool gone = found->second.why == Hold::Why::Gone;
         return Obstacle{{LaneKind::Endpoint, work.route.endpoint}, note, gone};
+    }
+    return std::nullopt;
+}
+
+// Whoever is the keeper finds it in the lane of its gate.
+std::optional<TakeJudge::Obstacle> TakeJudge::find_keeper(const DueWork& due) const {
+    if (terms_.fence) {
+        return std::nullopt;
+    }
+    if (world_.books.gates.next(pool_of(due.work)) != SteadyTime::min()) {
+        return Obstacle{pool_lane(due), {Awaits::Keeper}};
+    }
+    const std::string& host = due.work.route.host;
+    if (!host.empty() && world_.books.gates.next(host_of(due.work)) != SteadyTime::min()) {
+        return Obstacle{{LaneKind::Host, host}, {Awaits::Keeper}};
     }
     return std::nullopt;
 }

@@ -12,6 +12,7 @@
 #include "app/dispatch/lane_book.hpp"
 #include "app/dispatch/work_store.hpp"
 #include "base/random.hpp"
+#include "base/runtime.hpp"
 
 namespace sluice {
 
@@ -24,27 +25,30 @@ struct DispatchBooks {
     EndpointBook endpoints{};
     LaneBook lanes{};
     std::map<std::string, std::uint32_t> fresh_in_a_row{};  // By pool, since its last late one.
+    std::map<Subject, std::uint32_t> lent_in_a_row{};       // By gate, since its last work.
 };
 
 // How a work may go out once its claim is durable.
 struct Reservation {
     SteadyTime planned;
-    SteadyTime begin_by;  // Later it must not begin.
+    BootTime begin_by;           // Later it must not begin.
+    std::optional<Fence> fence;  // It passes a gate: nor when this is not in force any more.
     GateBook::Pass pool;
     std::optional<GateBook::Pass> host{};
     std::string endpoint{};
     Duration lease{};
 };
 
-// Judges the works of one take, in the order: can it be carried, is it too late, is it paused, has its window
-// room, is it its turn at the gates, is its endpoint free. Takes permits for those that it claims.
+// Judges the works of one take, in the order: can it be carried, is it too late, is it paused, does it
+// pass a gate that another process keeps, has its window room, is it its turn at the gates, is its endpoint
+// free. Takes permits for those that it claims.
 // Thread safety: none.
 class TakeJudge {
 public:
     struct World {
         DispatchBooks& books;
         const Carriers& carriers;
-        const SteadyClock& clock;
+        const Runtime& clock;
         Random& random;
         std::function<bool(const EventId&)> is_under_way;  // In this process.
     };
@@ -52,7 +56,8 @@ public:
         Lane lane;
         std::string node;
         Duration plan_ahead;
-        std::size_t room;  // So many may be claimed.
+        std::size_t room;            // So many may be claimed.
+        std::optional<Fence> fence;  // Of the keeper of gates, if this process is.
     };
     // Why a lane is to be looked at again, and when; max(): see what it awaits.
     struct Note {
@@ -68,6 +73,7 @@ public:
     // A claim may begin so long after it was made, and is kept so much longer than its call takes.
     static constexpr std::chrono::seconds kBeginWithin{3};
     static constexpr std::chrono::seconds kLeaseBeyondCall{5};
+    static_assert(kBeginWithin <= GateBook::kOthersBegin);
 
     TakeJudge(World world, Terms terms);
 
@@ -102,6 +108,7 @@ private:
 
     std::optional<Obstacle> find_obstacle(const DueWork& due);
     [[nodiscard]] static std::optional<Obstacle> find_hold(const DueWork& due);
+    [[nodiscard]] std::optional<Obstacle> find_keeper(const DueWork& due) const;
     [[nodiscard]] std::optional<Obstacle> find_queue(const DueWork& due) const;
     [[nodiscard]] std::optional<Obstacle> find_turn(const DueWork& due) const;
     [[nodiscard]] std::optional<Obstacle> find_gate(const DueWork& due) const;
@@ -111,6 +118,7 @@ private:
     World world_;
     const Terms terms_;
     const SteadyTime began_;
+    const BootTime booted_;  // The same moment.
     SteadyTime now_;
     std::size_t room_;
     std::map<EventId, Reservation> reservations_;

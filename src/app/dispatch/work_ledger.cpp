@@ -94,13 +94,15 @@ public:
         for (const std::string& id : ids) {
             if (const WorkDraft* draft = drafts->find(id)) {
                 const Work& work = draft->work();
-                claims.push_back({work.pool, work.route, std::max(work.due - now, Duration{0})});
+                claims.push_back({work.event_id, work.attempts, work.pool, work.route,
+                                  std::max(work.due - now, Duration{0})});
             }
         }
         return claims;
     }
 
     // A ledger has one process, which is its keeper for ever.
+    [[nodiscard]] bool is_shared() const override { return false; }
     Result<std::optional<Keeping>, StoreError> keep(const std::string&) override {
         return std::optional{Keeping{.fence = 1, .lasts = Duration::max()}};
     }

@@ -133,6 +133,8 @@ struct Settlement {
 
 // A claim whose outcome is not known.
 struct OpenClaim {
+    EventId event_id;
+    std::uint32_t attempt;
     PoolName pool;
     Route route;
     Duration left;  // Until it ends by itself; not negative.
@@ -182,6 +184,9 @@ struct LaneCount {
 class WorkStore {
 public:
     virtual ~WorkStore() = default;
+
+    // Other processes may use it at the same time. Always the same answer, at once.
+    [[nodiscard]] virtual bool is_shared() const = 0;
 
     using Judge = std::function<WorkVerdict(const DueWork&)>;
     // Goes through the works of a lane whose time has come, the earliest first, at most `most` of them, and

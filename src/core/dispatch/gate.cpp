@@ -97,6 +97,12 @@ void Gate::withdrawn(Permit permit) {
     under_way_.erase(found);
 }
 
+void Gate::vacate(SteadyTime until, SteadyTime when) {
+    if (drop_return(until)) {
+        add_return(when);
+    }
+}
+
 std::size_t Gate::out(SteadyTime now) const {
     const auto back = std::upper_bound(returns_.begin(), returns_.end(), now);
     return unknown_ + static_cast<std::size_t>(returns_.end() - back);
@@ -106,12 +112,14 @@ void Gate::add_return(SteadyTime when) {
     returns_.insert(std::upper_bound(returns_.begin(), returns_.end(), when), when);
 }
 
-// It is not there when a call was planned for later than that.
-void Gate::drop_return(SteadyTime when) {
+// False: it is not there, because a call was planned for later than that.
+bool Gate::drop_return(SteadyTime when) {
     const auto found = std::lower_bound(returns_.begin(), returns_.end(), when);
-    if (found != returns_.end() && *found == when) {
-        returns_.erase(found);
+    if (found == returns_.end() || *found != when) {
+        return false;
     }
+    returns_.erase(found);
+    return true;
 }
 
 }  // namespace sluice

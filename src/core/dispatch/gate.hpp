@@ -64,6 +64,8 @@ public:
     void withdrawn(Permit permit);
     // A permit that somebody before took, and that comes back then.
     void occupy(SteadyTime until) { add_return(until); }
+    // It comes back at `when` instead. REQUIRES: when < until.
+    void vacate(SteadyTime until, SteadyTime when);
 
     // Permits that are out at `now`.
     [[nodiscard]] std::size_t out(SteadyTime now) const;
@@ -76,7 +78,7 @@ private:
         return terms_.holds == RateHolds::Sender && began.has_value();
     }
     void add_return(SteadyTime when);
-    void drop_return(SteadyTime when);
+    bool drop_return(SteadyTime when);
 
     GateTerms terms_;
     SteadyTime spaced_from_;  // The next call may be then, if there is a permit for it.

@@ -30,6 +30,7 @@ TEST(GateBook, LetsPassWhereThereIsNoGate) {
 
 TEST(GateBook, OpensANewGateASecondLater) {
     GateBook book;
+    book.be_alone();
 
     book.apply(rated(5), kNow);
 
@@ -38,6 +39,7 @@ TEST(GateBook, OpensANewGateASecondLater) {
 
 TEST(GateBook, CountsCallsThatWereUnderWayBeforeThereWasAGate) {
     GateBook book;
+    book.be_alone();
     const auto pass = book.take(kPool, kNow);
 
     book.apply(kPool, rated(1), kNow);
@@ -49,15 +51,78 @@ TEST(GateBook, CountsCallsThatWereUnderWayBeforeThereWasAGate) {
 
 TEST(GateBook, CountsWhatWasClaimedBeforeThereWasAGate) {
     GateBook book;
-    book.occupy(kPool, kNow + 20s);
+    book.be_alone();
+    book.count_outside({{"a", {{kPool}, kNow + 20s}}}, kNow, kNow);
 
     book.apply(rated(1), kNow);
 
     EXPECT_EQ(book.next(kPool), kNow + 20s);
 }
 
+TEST(GateBook, KeepsTheGateClosedUntilNobodyCanGoPastIt) {
+    GateBook book;
+    book.apply(rated(5), kNow);
+    EXPECT_EQ(book.next(kPool), SteadyTime::max());
+    EXPECT_EQ(book.next_count(), kNow + GateBook::kOthersBegin);
+
+    book.count_outside({}, kNow + 2s, kNow + 2s);
+    EXPECT_EQ(book.next(kPool), SteadyTime::max()) << "What others claimed without it may still begin.";
+
+    book.count_outside({}, kNow + 3s, kNow + 3s);
+    EXPECT_EQ(book.next(kPool), kNow + 4s);
+    EXPECT_EQ(book.next_count(), SteadyTime::max());
+}
+
+TEST(GateBook, FreesPermitsASecondAfterACallOfOthersIsOver) {
+    GateBook book;
+    book.be_alone();
+    book.apply(rated(1), kNow);
+    book.count_outside({{"a", {{kPool}, kNow + 20s}}}, kNow, kNow);
+    EXPECT_EQ(book.next(kPool), kNow + 20s);
+    EXPECT_EQ(book.next_count(), kNow + 1s);
+
+    book.count_outside({}, kNow + 3s, kNow + 3s);
+
+    EXPECT_EQ(book.next(kPool), kNow + 4s);
+    EXPECT_EQ(book.next_count(), SteadyTime::max());
+}
+
+TEST(GateBook, DoesNotCountACallTwiceThatItKnows) {
+    GateBook book;
+    book.be_alone();
+    book.apply(rated(2), kNow);
+    const OutsideCalls calls{{"a", {{kPool}, kNow + 20s}}};
+
+    book.count_outside(calls, kNow, kNow);
+    book.count_outside(calls, kNow, kNow);
+
+    EXPECT_EQ(book.next(kPool), kNow + 1s);
+}
+
+TEST(GateBook, HasNothingToLearnOfCallsThatPassNoGate) {
+    GateBook book;
+
+    book.count_outside({{"a", {{kPool}, kNow + 20s}}}, kNow, kNow);
+
+    EXPECT_EQ(book.next_count(), SteadyTime::max());
+}
+
+TEST(GateBook, KeepsWhatIsLentUntilItIsOverOrEnded) {
+    GateBook book;
+    book.be_alone();
+    book.apply(rated(1), kNow - 1s);
+    book.lend(book.take(kPool, kNow), "permit", kNow + 16s, kNow);
+    EXPECT_EQ(book.next(kPool), kNow + 16s);
+
+    book.end_outside("permit", kNow + 2s);
+    book.end_outside("permit", kNow + 9s);
+
+    EXPECT_EQ(book.next(kPool), kNow + 3s);
+}
+
 TEST(GateBook, KeepsPermitsOfAGateThatIsTakenAwayForItsReturn) {
     GateBook book;
+    book.be_alone();
     book.apply(rated(1), kNow - 1s);
     const auto gated = book.take(kPool, kNow);
     book.apply(kPool, {}, kNow);

@@ -22,6 +22,8 @@ public:
     void died(TargetKind /*target*/) override {}
     void lost(TargetKind /*target*/) override {}
     void store_failed() override {}
+    void became_keeper() override {}
+    void lost_keeper() override {}
 };
 
 // Makes calls on workers; each may be kept until it is let go.
@@ -77,8 +79,9 @@ protected:
     ~DispatcherThreads() override { carriers_.stop(); }
 
     std::unique_ptr<Dispatcher> make(std::chrono::milliseconds patience = 10s) {
-        return std::make_unique<Dispatcher>(DispatcherOptions{.node = "node", .patience = patience},
-                                            DispatcherWorld{store_, carriers_, metrics_, log_, *runtime_});
+        return std::make_unique<Dispatcher>(
+            DispatcherOptions{.node = "node", .patience = patience},
+            DispatcherWorld{store_, clock_, carriers_, metrics_, log_, *runtime_});
     }
     void add(const std::string& event_id) {
         store_.add({event_id, clock_.now(), "pool", "config", {"h", "e"}});
