@@ -79,8 +79,11 @@ public:
         if (WorkStore* const work = world.slots.slots->work()) {
             works_ = std::make_unique<Works>(world, *work);
         }
-        desk_.emplace(works_ ? &works_->service : nullptr, works_ ? &world.carriers.all : nullptr,
-                      world.clock, world.log);
+        using Keeping = http::DispatchDesk::Works;
+        desk_.emplace(
+            works_ ? std::optional{Keeping{works_->service, works_->dispatcher.permits(), world.carriers.all}}
+                   : std::nullopt,
+            world.clock, world.log);
     }
 
     const http::Desk& desk() const override { return *desk_; }

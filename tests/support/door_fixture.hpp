@@ -54,8 +54,11 @@ protected:
             limits, LimitServiceWorld{limit_store_, *local_limits_, plans_, limit_metrics_, limit_servers_,
                                       *runtime_});
         slot_desk_ = std::make_unique<http::SlotDesk>(*service_, config("default"), clock_, log_, carriers);
-        dispatch_desk_ =
-            std::make_unique<http::DispatchDesk>(dispatch_ ? &*dispatch_ : nullptr, carriers, clock_, log_);
+        dispatch_desk_ = std::make_unique<http::DispatchDesk>(
+            work == nullptr
+                ? std::nullopt
+                : std::optional{http::DispatchDesk::Works{*dispatch_, work->permits(), work->carriers}},
+            clock_, log_);
         limit_desk_ = std::make_unique<http::LimitDesk>(*limits_, clock_, log_);
         server_desk_.parts = {http::asked_part(*service_), http::asked_part(*limits_)};
         server_desk_.metrics_text = [] { return std::string{"metrics\n"}; };

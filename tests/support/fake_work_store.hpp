@@ -15,6 +15,7 @@ namespace sluice::test {
 class FakeWorkStore final : public WorkStore {
 public:
     bool fails = false;
+    bool keeps = true;  // Nobody else is the keeper of its gates.
     DispatchTerms kept;
     std::vector<LaneCount> lane_counts;
     WorkPage page;
@@ -24,6 +25,7 @@ public:
     std::vector<std::string> deeds;  // "hold 3 pay.example by 127.0.0.1"
     WorkFilter filter;
     ReplayRequest replayed;
+    std::vector<std::string> lent;  // Permits that are out.
 
     [[nodiscard]] bool is_shared() const override { return false; }
     Result<Taken, StoreError> take(const Lane&, std::size_t, const Judge&) override { return Taken{}; }
@@ -32,11 +34,23 @@ public:
     Result<std::vector<OpenClaim>, StoreError> open_claims() override { return std::vector<OpenClaim>{}; }
 
     Result<std::optional<Keeping>, StoreError> keep(const std::string&) override {
-        return std::optional{Keeping{.fence = 1, .lasts = Duration::max()}};
+        return keeps ? std::optional{Keeping{.fence = 1, .lasts = Duration::max()}} : std::nullopt;
     }
     void let_go(Fence) override {}
-    Result<bool, StoreError> note_permits(Fence, std::span<const OutsidePermit>) override { return true; }
-    Result<void, StoreError> drop_permits(std::span<const std::string>) override { return {}; }
+    Result<bool, StoreError> note_permits(Fence, std::span<const OutsidePermit> permits) override {
+        const std::lock_guard lock{mutex_};
+        for (const OutsidePermit& permit : permits) {
+            lent.push_back(permit.id);
+        }
+        return true;
+    }
+    Result<void, StoreError> drop_permits(std::span<const std::string> ids) override {
+        const std::lock_guard lock{mutex_};
+        for (const std::string& id : ids) {
+            std::erase(lent, id);
+        }
+        return {};
+    }
     Result<std::vector<OutsidePermit>, StoreError> outside_permits() override {
         return std::vector<OutsidePermit>{};
     }

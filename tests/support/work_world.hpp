@@ -7,8 +7,10 @@
 
 #include "app/dispatch/carriers.hpp"
 #include "app/dispatch/dispatcher.hpp"
+#include "app/dispatch/permit_office.hpp"
 #include "app/slots/slot_store.hpp"
 #include "support/fake_work_store.hpp"
+#include "support/recording_log.hpp"
 
 namespace sluice::test {
 
@@ -38,6 +40,18 @@ public:
     void stop() override {}
 };
 
+class UncountedDispatch final : public DispatchMetrics {
+public:
+    void began(TargetKind, Duration) override {}
+    void sent(TargetKind) override {}
+    void retried(TargetKind) override {}
+    void died(TargetKind) override {}
+    void lost(TargetKind) override {}
+    void store_failed() override {}
+    void became_keeper() override {}
+    void lost_keeper() override {}
+};
+
 // What stands behind the door for work: carriers of webhooks and of the log, and a store that remembers.
 struct WorkWorld {
     WorkWorld() {
@@ -45,6 +59,16 @@ struct WorkWorld {
         carriers.add(TargetKind::Webhook, std::make_unique<FakeCarrier>());
     }
 
+    // Those of a dispatcher that has nothing to send.
+    PermitOffice& permits() {
+        if (dispatcher == nullptr) {
+            runtime = make_machine_runtime();
+            dispatcher =
+                std::make_unique<Dispatcher>(DispatcherOptions{.node = "node"},
+                                             DispatcherWorld{works, clock, carriers, metrics, log, *runtime});
+        }
+        return dispatcher->permits();
+    }
     // What the event brought along.
     WorkOrder order(const std::string& event_id) {
         const std::lock_guard lock{mutex};
@@ -62,6 +86,13 @@ struct WorkWorld {
     std::mutex mutex;
     std::map<std::string, WorkOrder> orders;  // Of new events. Guarded by mutex, like the next.
     std::vector<std::string> changed_by;      // Who cancelled or moved.
+
+private:
+    SystemClock clock;
+    RecordingLog log;
+    UncountedDispatch metrics;
+    std::unique_ptr<Runtime> runtime;
+    std::unique_ptr<Dispatcher> dispatcher;  // Last: it uses all the rest.
 };
 
 // Another store of slots, which also remembers the work that new events bring, and refuses to change those

@@ -43,6 +43,7 @@ public:
     // So long one waits for a place, at most; and so many.
     static constexpr std::chrono::seconds kPatience{2};
     static constexpr std::size_t kWaitingMax = 1024;
+    static constexpr std::size_t kIdSize = 32;  // Hexadecimal digits.
 
     // `wake` is called when there is something to serve.
     PermitOffice(std::uint64_t seed, const Clock& clock, const Runtime& runtime, std::function<void()> wake);

@@ -5,6 +5,7 @@
 #include <boost/json/object.hpp>
 
 #include "app/dispatch/dispatch_service.hpp"
+#include "app/dispatch/permit_office.hpp"
 #include "base/result.hpp"
 #include "door/http/problem.hpp"
 #include "door/http/target.hpp"
@@ -25,7 +26,11 @@ struct RateDraft {
 };
 Result<RateDraft, Problem> read_rate(const boost::json::object& body);
 
+// The gate that somebody asks for a place: "pool:NAME", "host:NAME", or the name of a pool alone.
+Result<Subject, Problem> read_gate(const boost::json::object& body);
+
 // Writers.
+std::string permit_json(const GivenPermit& permit);
 std::string work_page_json(const WorkPage& page);
 std::string overview_json(const DispatchOverview& overview);
 // What was done, to whom: {"status","kind","name"}.

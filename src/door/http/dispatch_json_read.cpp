@@ -20,6 +20,7 @@ constexpr std::size_t kEndpointMax = 2048;
 
 constexpr std::array<std::string_view, 4> kReplayKnown{"eventIds", "host", "since", "until"};
 constexpr std::array<std::string_view, 4> kSubjectKnown{"configName", "pool", "host", "endpoint"};
+constexpr std::array<std::string_view, 1> kGateKnown{"gate"};
 constexpr std::array<std::string_view, 4> kRateKnown{"pool", "host", "maxPerSecond", "rateHolds"};
 
 struct SubjectField {
@@ -280,6 +281,30 @@ Result<RateDraft, Problem> read_rate(const json::object& body) {
                 "maxPerSecond is missing; it is a whole number, or null to take the rate away.")};
     }
     return RateDraft{*std::move(subject), GateTerms{static_cast<std::uint32_t>(**number), *holds}};
+}
+
+Result<Subject, Problem> read_gate(const json::object& body) {
+    constexpr std::string_view kPool = "pool:";
+    constexpr std::string_view kHost = "host:";
+    if (auto problem = check_known(body, {"a permit", kGateKnown})) {
+        return Unexpected{*std::move(problem)};
+    }
+    const auto gate = read_text(body, "gate", "invalid_gate");
+    if (!gate) {
+        return Unexpected{gate.error()};
+    }
+    const std::string_view text = gate->value_or("");
+    const bool is_host = text.starts_with(kHost);
+    const std::size_t prefix = is_host ? kHost.size() : text.starts_with(kPool) ? kPool.size() : 0;
+    const SubjectField subject =
+        is_host ? SubjectField{SubjectKind::Host, "host"} : SubjectField{SubjectKind::Pool, "pool"};
+    auto name = read_subject_name(subject, text.substr(prefix));
+    if (!name) {
+        return Unexpected{
+            bad_field("invalid_gate", "gate",
+                      "must be pool:NAME, host:NAME or the name of a pool, as host:pay.example.")};
+    }
+    return Subject{subject.kind, *std::move(name)};
 }
 
 }  // namespace sluice::http

@@ -179,4 +179,9 @@ std::string described(const Subject& subject) {
     return std::string{name_of(subject.kind)} + " " + subject.name;
 }
 
+std::string permit_json(const GivenPermit& permit) {
+    return R"({"permit":")" + permit.id + R"(","notBefore":")" + format_instant(permit.not_before) +
+           R"(","validMs":)" + std::to_string(PermitOffice::kValid.count()) + "}";
+}
+
 }  // namespace sluice::http

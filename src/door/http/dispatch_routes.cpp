@@ -35,9 +35,22 @@ constexpr std::array kPutRate{
     refuses(400, kNoWork),     refuses(400, "invalid_subject invalid_rate_holds"),
     refuses(503, kStoreFails),
 };
+constexpr std::array kAskPermit{
+    gives(200, "Permit"),         refuses(400, kBadBody),       refuses(400, kNoWork),
+    refuses(400, "invalid_gate"), refuses(404, "unknown_gate"), refuses(429, "gate_busy"),
+    refuses(503, "not_keeper"),   refuses(503, kStoreFails),
+};
+constexpr std::array kEndPermit{
+    gives_nothing(204),
+    refuses(400, kNoWork),
+    refuses(400, "invalid_permit"),
+    refuses(503, kStoreFails),
+};
 
 constexpr std::array kRoutes{
     Route{"GET", "/api/v1/work", "listWork", on<list_work>(), kListWork},
+    Route{"POST", "/api/v1/permits", "askPermit", on<ask_permit>(), kAskPermit, json_body("PermitRequest")},
+    Route{"DELETE", "/api/v1/permits/{id}", "endPermit", on<end_permit>(), kEndPermit},
     guarded({"GET", "/admin/dispatch", "showDispatch", on<show_dispatch>(), kShowDispatch}),
     guarded({"POST", "/admin/dispatch/replay", "replayWork", on<replay_work>(), kReplayWork,
              json_body("Replay")}),

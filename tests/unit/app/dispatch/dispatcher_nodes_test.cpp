@@ -78,13 +78,14 @@ TEST_P(DispatcherNodes, OnlyTheKeeperSendsWhatPassesAGateAndItUsesNearlyAllOfIt)
     expect_all_sent_within_the_rate(*nodes, 1000);
 }
 
+// The next keeper comes while calls of the one before are still on their way.
 TEST_P(DispatcherNodes, HoldTheRateWhenKeepersDie) {
     Random random{GetParam()};
-    const auto nodes = nodes_with(500);
-    nodes->set_script(jitters(random, 500));
+    const auto nodes = nodes_with(300, {.lease = 400ms});
+    nodes->set_script([&](const Parcel&) { return ScriptedCall{.arrives = draw(random, 0, 1'900)}; });
 
-    for (int i = 0; i < 6; ++i) {
-        nodes->pass(draw(random, 500, 6'000));
+    for (int i = 0; i < 8; ++i) {
+        nodes->pass(draw(random, 2'000, 6'000));
         const std::size_t victim = nodes->keeper().value_or(0);
         nodes->kill(victim);
         nodes->pass(draw(random, 1, 6'000));
@@ -92,7 +93,7 @@ TEST_P(DispatcherNodes, HoldTheRateWhenKeepersDie) {
     }
     nodes->pass(5min);
 
-    expect_all_sent_within_the_rate(*nodes, 500);
+    expect_all_sent_within_the_rate(*nodes, 300);
 }
 
 TEST_P(DispatcherNodes, HoldTheRateWhenKeepersStandStill) {
@@ -144,23 +145,29 @@ TEST_P(DispatcherNodes, HoldTheRateWhenTheStoreIsOutOfTheirReach) {
 
 TEST_P(DispatcherNodes, HandOverAtOnceWhenTheKeeperStops) {
     Random random{GetParam()};
-    const auto nodes = nodes_with(300);
-    nodes->set_script(jitters(random, 50));
-    nodes->pass(draw(random, 1'000, 2'000));
+    DispatchNodes nodes{{.seed = GetParam()}};
+    (void)nodes.store().put_rate(kGate, GateTerms{2}, "me");
+    nodes.pass(6s);
+    bring(nodes, 60);
 
-    const std::size_t first = nodes->keeper().value();
-    nodes->stop(first);
-    nodes->pass(1'200ms);
+    for (int i = 0; i < 8; ++i) {
+        nodes.pass(draw(random, 2'000, 4'000));
+        const std::size_t keeper = nodes.keeper().value();
+        nodes.stop(keeper);
+        nodes.pass(1'100ms);
+        EXPECT_EQ(nodes.keeper(), 1 - keeper);
+        nodes.start(keeper);
+    }
+    nodes.pass(1min);
 
-    EXPECT_EQ(nodes->keeper(), 1 - first);
-    nodes->start(first);
-    nodes->pass(2min);
-    expect_all_sent_within_the_rate(*nodes, 300);
+    EXPECT_LE(fullest_second(nodes.arrival_times()), 2U);
+    EXPECT_EQ(nodes.store().in_state(WorkState::Sent), 60U);
 }
 
 TEST_P(DispatcherNodes, HoldARateThatIsGivenWhileOthersHaveCallsUnderWay) {
     Random random{GetParam()};
     DispatchNodes nodes{{.seed = GetParam(), .take_max = 1}};
+    (void)nodes.store().put_rate({SubjectKind::Host, "another"}, GateTerms{kRate}, "me");
     nodes.set_script([&](const Parcel&) {
         return ScriptedCall{.connects = draw(random, 0, 500), .arrives = draw(random, 0, 1'500)};
     });
@@ -228,6 +235,43 @@ TEST(DispatcherNode, TellsThatItKeepsTheGates) {
     EXPECT_EQ(nodes.metrics(keeper).became_count, 1);
     EXPECT_EQ(nodes.metrics(keeper).lost_keeper_count, 1);
     EXPECT_EQ(nodes.keeper(), 1 - keeper);
+}
+
+TEST(DispatcherNode, WritesNothingBeyondItsLease) {
+    DispatchNodes nodes{{.lease = 1s}};
+    (void)nodes.store().put_rate(kGate, GateTerms{1}, "me");
+    nodes.pass(6s);
+    const std::size_t keeper = nodes.keeper().value();
+    nodes.carrier(keeper).set_script([](const Parcel&) { return ScriptedCall{.connects = 1'200ms}; });
+    bring(nodes, 1);
+    nodes.pass(100ms);
+    ASSERT_EQ(nodes.store().in_state(WorkState::Claimed), 1U);
+
+    nodes.store_of(keeper).cut = true;
+    nodes.pass(2s);
+
+    EXPECT_EQ(nodes.carrier(keeper).refused(), 1U);
+    EXPECT_EQ(nodes.sent_by(keeper), 0U);
+    nodes.store_of(keeper).cut = false;
+    nodes.pass(1min);
+    EXPECT_EQ(nodes.store().in_state(WorkState::Sent), 1U);
+}
+
+TEST(DispatcherNode, WritesNothingThatItClaimedBeforeItsMachineSlept) {
+    DispatchNodes nodes{{}};
+    (void)nodes.store().put_rate(kGate, GateTerms{1}, "me");
+    nodes.pass(6s);
+    const std::size_t keeper = nodes.keeper().value();
+    nodes.carrier(keeper).set_script([](const Parcel&) { return ScriptedCall{.connects = 200ms}; });
+    bring(nodes, 1);
+    nodes.pass(100ms);
+
+    nodes.put_to_sleep(keeper, 20s);
+    nodes.pass(100ms);
+
+    EXPECT_EQ(nodes.carrier(keeper).refused(), 1U);
+    EXPECT_EQ(nodes.sent_by(keeper), 0U);
+    EXPECT_EQ(nodes.store().in_state(WorkState::Sent), 1U) << "The other has made the call.";
 }
 
 TEST(DispatcherNode, AsksNobodyForWhatThereIsNot) {
