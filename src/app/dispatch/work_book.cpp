@@ -70,6 +70,13 @@ bool WorkBook::note(const WorkChanges& changes) {
             dispatch_.rates.erase(change.subject);
         }
     }
+    for (const PermitChange& change : changes.permits) {
+        if (change.lent) {
+            dispatch_.permits.insert_or_assign(change.id, *change.lent);
+        } else {
+            dispatch_.permits.erase(change.id);
+        }
+    }
     if (!changes.holds.empty() || !changes.rates.empty()) {
         terms_.reset();
     }

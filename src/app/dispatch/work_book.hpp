@@ -22,6 +22,7 @@ public:
     [[nodiscard]] TermsRef terms(const ConfigBook& configs);
     [[nodiscard]] const std::map<Subject, Hold>& holds() const { return dispatch_.holds; }
     [[nodiscard]] const std::map<Subject, GateTerms>& rates() const { return dispatch_.rates; }
+    [[nodiscard]] const std::map<std::string, LentPermit>& permits() const { return dispatch_.permits; }
     [[nodiscard]] std::uint64_t next_subject_line() const { return dispatch_.next_subject_line; }
 
     // Nothing in the lane stands before this point. A lane is left at its front, and a scan from its start

@@ -1,6 +1,7 @@
 #include "app/dispatch/work_ledger.hpp"
 
 #include <algorithm>
+#include <utility>
 
 #include "app/dispatch/work_drafts.hpp"
 #include "app/dispatch/work_lists.hpp"
@@ -12,6 +13,7 @@ namespace sluice {
 namespace {
 
 constexpr std::size_t kReplayedAtOnce = 500;
+constexpr std::size_t kPermitsDroppedMax = 100;  // Of those that are over, in one commit.
 
 StoreError stopped() { return {"the ledger has stopped after a failure, and recovers by itself"}; }
 StoreError full() { return {"the disk is nearly full", "Free some space; nothing is lost."}; }
@@ -108,11 +110,42 @@ public:
     }
     void let_go(Fence) override {}
 
-    // What was given to others is not kept: a process that begins opens its gates late enough.
-    Result<bool, StoreError> note_permits(Fence, std::span<const OutsidePermit>) override { return true; }
-    Result<void, StoreError> drop_permits(std::span<const std::string>) override { return {}; }
+    Result<bool, StoreError> note_permits(Fence, std::span<const OutsidePermit> permits) override {
+        const auto noted = change_permits([&](const WorkBook& book, WorkChanges& changes) {
+            const Instant now = ledger_.now();
+            for (const auto& [id, lent] : book.permits()) {
+                if (lent.until <= now && changes.permits.size() < kPermitsDroppedMax) {
+                    changes.permits.push_back({id, std::nullopt});
+                }
+            }
+            for (const OutsidePermit& permit : permits) {
+                changes.permits.push_back({permit.id, LentPermit{permit.gate, now + permit.left}});
+            }
+        });
+        return noted ? Result<bool, StoreError>{true} : Unexpected{noted.error()};
+    }
+    Result<void, StoreError> drop_permits(std::span<const std::string> ids) override {
+        return change_permits([&](const WorkBook& book, WorkChanges& changes) {
+            for (const std::string& id : ids) {
+                if (book.permits().contains(id)) {
+                    changes.permits.push_back({id, std::nullopt});
+                }
+            }
+        });
+    }
     Result<std::vector<OutsidePermit>, StoreError> outside_permits() override {
-        return std::vector<OutsidePermit>{};
+        const auto lock = ledger_.lock();
+        if (!ledger_.recovered()) {
+            return Unexpected{stopped()};
+        }
+        const Instant now = ledger_.now();
+        std::vector<OutsidePermit> permits;
+        for (const auto& [id, lent] : ledger_.state().works.permits()) {
+            if (now < lent.until) {
+                permits.push_back({id, lent.gate, lent.until - now});
+            }
+        }
+        return permits;
     }
 
     Result<TermsRef, StoreError> terms() override {
@@ -280,6 +313,18 @@ private:
         }
         news.note(*committed);
         return {};
+    }
+
+    template <class Edit>
+    Result<void, StoreError> change_permits(Edit edit) {
+        NewsAtEnd news{ledger_.news()};
+        const auto lock = ledger_.lock();
+        if (auto ready = may_write(); !ready) {
+            return ready;
+        }
+        SlotChanges changes;
+        edit(std::as_const(ledger_.state().works), changes.work);
+        return commit(changes, news);
     }
 
     // `edit` adds what changes, and says what the audit keeps of it; nothing: it changes nothing.

@@ -76,6 +76,17 @@ struct RateChange {
     Subject subject;
     std::optional<GateTerms> rate;  // Nothing: it has none any more.
 };
+// A permit that was given to somebody outside.
+struct LentPermit {
+    Subject gate;
+    Instant until;  // By the clock of the store.
+
+    bool operator==(const LentPermit&) const = default;
+};
+struct PermitChange {
+    std::string id;
+    std::optional<LentPermit> lent;  // Nothing: it is over.
+};
 
 // Everything about work that one commit changes.
 struct WorkChanges {
@@ -86,10 +97,11 @@ struct WorkChanges {
     std::vector<SentRow> sent{};
     std::vector<HoldChange> holds{};
     std::vector<RateChange> rates{};
+    std::vector<PermitChange> permits{};
 
     [[nodiscard]] bool empty() const {
         return works.empty() && lines.empty() && subject_lines.empty() && sent.empty() && holds.empty() &&
-               rates.empty();
+               rates.empty() && permits.empty();
     }
 };
 
@@ -97,6 +109,7 @@ struct WorkChanges {
 struct DispatchTables {
     std::map<Subject, Hold> holds;
     std::map<Subject, GateTerms> rates;
+    std::map<std::string, LentPermit> permits;  // By their ids.
     std::vector<SentRow> sent;
     std::uint64_t next_subject_line = 0;
 };

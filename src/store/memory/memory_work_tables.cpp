@@ -75,7 +75,7 @@ Result<std::vector<AuditLine>, StoreError> MemoryWorkTables::lines(const EventId
 
 Result<DispatchTables, StoreError> MemoryWorkTables::load() {
     const std::lock_guard lock{mutex_};
-    DispatchTables result{holds_, rates_, {}, 0};
+    DispatchTables result{holds_, rates_, permits_, {}, 0};
     for (const auto& [key, row] : sent_) {
         result.sent.push_back(row);
     }
@@ -128,6 +128,13 @@ void MemoryWorkTables::apply(const WorkChanges& changes) {
             rates_.insert_or_assign(subject, *rate);
         } else {
             rates_.erase(subject);
+        }
+    }
+    for (const auto& [id, lent] : changes.permits) {
+        if (lent) {
+            permits_.insert_or_assign(id, *lent);
+        } else {
+            permits_.erase(id);
         }
     }
 }

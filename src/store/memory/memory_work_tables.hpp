@@ -37,6 +37,7 @@ private:
     std::map<std::pair<PoolId, WindowIndex>, SentRow> sent_;
     std::map<Subject, Hold> holds_;
     std::map<Subject, GateTerms> rates_;
+    std::map<std::string, LentPermit> permits_;
 };
 
 }  // namespace sluice

@@ -16,7 +16,7 @@ std::string_view view(const rocksdb::Slice& slice) { return {slice.data(), slice
 
 // Where rows are read from.
 struct Source {
-    std::optional<WorkTable> table;  // Absent: the folder's own, where holds and rates stand.
+    std::optional<WorkTable> table;  // Absent: the folder's own, where holds, rates and permits stand.
     std::string_view name;           // As errors call it.
 };
 constexpr Source kWorks{WorkTable::Works, "works"};
@@ -24,7 +24,7 @@ constexpr Source kOrders{WorkTable::Orders, "orders"};
 constexpr Source kLanes{WorkTable::Lanes, "lanes"};
 constexpr Source kAudit{WorkTable::Audit, "audit"};
 constexpr Source kSent{WorkTable::Sent, "sent"};
-constexpr Source kTerms{std::nullopt, "holds and rates"};
+constexpr Source kTerms{std::nullopt, "holds, rates and permits"};
 
 // What follows a row of a scan.
 enum class Next { Row, End, Error };
@@ -131,6 +131,9 @@ public:
             scanned = scan_terms(rocks::kRatePrefix, tables.rates, rocks::decode_rate);
         }
         if (scanned) {
+            scanned = scan_permits(tables.permits);
+        }
+        if (scanned) {
             scanned = scan(kSent, {}, [&](std::string_view key, std::string_view value) {
                 const auto row = rocks::decode_sent(key, value);
                 if (row) {
@@ -231,6 +234,20 @@ private:
                 values.insert_or_assign(*subject, *value);
             }
             return subject && value ? Next::Row : Next::Error;
+        });
+    }
+
+    Result<void, StoreError> scan_permits(std::map<std::string, LentPermit>& permits) {
+        constexpr std::string_view kPrefix = rocks::kPermitPrefix;
+        return scan(kTerms, {kPrefix, {}}, [&](std::string_view key, std::string_view bytes) {
+            if (!key.starts_with(kPrefix)) {
+                return Next::End;
+            }
+            auto permit = rocks::decode_permit(bytes);
+            if (permit) {
+                permits.emplace(key.substr(kPrefix.size()), *std::move(permit));
+            }
+            return permit ? Next::Row : Next::Error;
         });
     }
 

@@ -331,4 +331,21 @@ std::optional<GateTerms> decode_rate(std::string_view bytes) {
                                                                       : std::nullopt;
 }
 
+std::string encode_permit(const LentPermit& permit) {
+    return begin_record(kWorkRecord)
+        .number(static_cast<std::uint8_t>(permit.gate.kind))
+        .number(to_number(permit.until))
+        .text(permit.gate.name)
+        .bytes();
+}
+
+std::optional<LentPermit> decode_permit(std::string_view bytes) {
+    ByteReader reader{rest_of(bytes)};
+    const auto kind = SubjectKind{reader.number<std::uint8_t>()};
+    const Instant until = to_instant(reader.number<std::uint64_t>());
+    LentPermit permit{{kind, std::string{reader.text()}}, until};
+    const bool known = kind == SubjectKind::Pool || kind == SubjectKind::Host;
+    return reader.consumed() && known ? std::optional{std::move(permit)} : std::nullopt;
+}
+
 }  // namespace sluice::rocks

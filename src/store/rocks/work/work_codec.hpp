@@ -59,5 +59,8 @@ std::string encode_hold(const Hold& hold);
 std::optional<Hold> decode_hold(std::string_view bytes);
 std::string encode_rate(const GateTerms& rate);
 std::optional<GateTerms> decode_rate(std::string_view bytes);
+inline constexpr std::string_view kPermitPrefix = "permit/";  // And its id.
+std::string encode_permit(const LentPermit& permit);
+std::optional<LentPermit> decode_permit(std::string_view bytes);
 
 }  // namespace sluice::rocks

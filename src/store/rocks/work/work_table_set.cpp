@@ -70,6 +70,10 @@ void WorkTableSet::add(Batch& batch, const WorkChanges& changes) const {
         put_or_remove(subject_key(kRatePrefix, subject),
                       rate ? std::optional{encode_rate(*rate)} : std::nullopt);
     }
+    for (const auto& [id, lent] : changes.permits) {
+        put_or_remove(std::string{kPermitPrefix} + id,
+                      lent ? std::optional{encode_permit(*lent)} : std::nullopt);
+    }
 }
 
 }  // namespace sluice::rocks

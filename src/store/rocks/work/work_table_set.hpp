@@ -8,7 +8,7 @@
 
 namespace sluice::rocks {
 
-// Beside these, holds and rates stand in the folder's own table.
+// Beside these, holds, rates and permits stand in the folder's own table.
 enum class WorkTable : std::size_t { Works, Orders, Lanes, Audit, Sent };
 
 // The tables of works: what their folder must know of them, and how they are written. What is final goes when
