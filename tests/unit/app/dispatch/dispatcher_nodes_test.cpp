@@ -257,6 +257,23 @@ TEST(DispatcherNode, WritesNothingBeyondItsLease) {
     EXPECT_EQ(nodes.store().in_state(WorkState::Sent), 1U);
 }
 
+TEST(DispatcherNode, CountsCallsThatTheKeeperBeforeLeftUnderWay) {
+    DispatchNodes nodes{{.call = {.timeout = 4s}}};
+    (void)nodes.store().put_rate(kGate, GateTerms{10}, "me");
+    nodes.pass(6s);
+    const std::size_t keeper = nodes.keeper().value();
+    nodes.carrier(keeper).set_script([](const Parcel&) { return ScriptedCall{.arrives = 3'500ms}; });
+    bring(nodes, 40);
+    nodes.pass(1'200ms);
+
+    nodes.stop(keeper);
+    nodes.pass(1min);
+
+    EXPECT_EQ(nodes.sent_by(keeper), 10U);
+    EXPECT_LE(fullest_second(nodes.arrival_times()), 10U);
+    EXPECT_EQ(nodes.store().in_state(WorkState::Sent), 40U);
+}
+
 TEST(DispatcherNode, WritesNothingThatItClaimedBeforeItsMachineSlept) {
     DispatchNodes nodes{{}};
     (void)nodes.store().put_rate(kGate, GateTerms{1}, "me");
@@ -267,7 +284,7 @@ TEST(DispatcherNode, WritesNothingThatItClaimedBeforeItsMachineSlept) {
     nodes.pass(100ms);
 
     nodes.put_to_sleep(keeper, 20s);
-    nodes.pass(100ms);
+    nodes.pass(500ms);
 
     EXPECT_EQ(nodes.carrier(keeper).refused(), 1U);
     EXPECT_EQ(nodes.sent_by(keeper), 0U);
