@@ -274,6 +274,49 @@ TEST(DispatcherNode, CountsCallsThatTheKeeperBeforeLeftUnderWay) {
     EXPECT_EQ(nodes.store().in_state(WorkState::Sent), 40U);
 }
 
+TEST(DispatcherNode, CountsCallsThatOthersHaveUnderWayWhenARateIsNew) {
+    DispatchNodes nodes{{.call = {.timeout = 4s}}};
+    (void)nodes.store().put_rate({SubjectKind::Host, "another"}, GateTerms{1}, "me");
+    nodes.pass(6s);
+    const std::size_t keeper = nodes.keeper().value();
+    nodes.carrier(1 - keeper).set_script([](const Parcel&) { return ScriptedCall{.arrives = 3'500ms}; });
+    nodes.store_of(keeper).deaf = true;
+    bring(nodes, 10);
+    nodes.pass(50ms);
+    nodes.store_of(keeper).deaf = false;
+
+    (void)nodes.store().put_rate(kGate, GateTerms{10}, "me");
+    bring(nodes, 30);
+    nodes.pass(1min);
+
+    EXPECT_EQ(nodes.sent_by(1 - keeper), 10U);
+    EXPECT_EQ(nodes.sent_by(keeper), 30U);
+    EXPECT_LE(fullest_second(nodes.arrival_times()), 10U);
+}
+
+TEST(DispatcherNode, OpensTheGatesASecondAfterItBecameTheKeeperAgain) {
+    for (auto phase = 0ms; phase < 1s; phase += 100ms) {
+        SCOPED_TRACE(phase.count());
+        DispatchNodes nodes{{}};
+        (void)nodes.store().put_rate(kGate, GateTerms{1}, "me");
+        nodes.pass(6s);
+        const std::size_t keeper = nodes.keeper().value();
+        nodes.store_of(keeper).cut = true;
+        nodes.pass(10s);
+        nodes.store_of(keeper).cut = false;
+        bring(nodes, 30);
+        nodes.pass(10s + phase);
+        ASSERT_EQ(nodes.keeper(), 1 - keeper);
+
+        nodes.stop(1 - keeper);
+        nodes.pass(1min);
+
+        EXPECT_EQ(nodes.keeper(), keeper);
+        EXPECT_EQ(nodes.arrival_times().size(), 30U);
+        EXPECT_LE(fullest_second(nodes.arrival_times()), 1U);
+    }
+}
+
 TEST(DispatcherNode, WritesNothingThatItClaimedBeforeItsMachineSlept) {
     DispatchNodes nodes{{}};
     (void)nodes.store().put_rate(kGate, GateTerms{1}, "me");
