@@ -11,10 +11,7 @@ using SteadyTime = std::chrono::steady_clock::time_point;
 // kind, so that nobody compares the two.
 struct BootClock {
     using duration = SteadyTime::duration;
-    using rep = duration::rep;
-    using period = duration::period;
     using time_point = std::chrono::time_point<BootClock>;
-    static constexpr bool is_steady = true;
 };
 using BootTime = BootClock::time_point;
 

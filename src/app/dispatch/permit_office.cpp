@@ -167,6 +167,7 @@ Result<bool, StoreError> PermitOffice::give(const Counter& counter, std::vector<
     }
     const SteadyTime asked = runtime_.now();
     std::vector<OutsidePermit> permits;
+    permits.reserve(grants.size());
     for (const Grant& grant : grants) {
         permits.push_back({grant.id, grant.ask.gate,
                            up_to(grant.place.when - asked) + kStoredWithin + held_for(grant.place.holds)});
