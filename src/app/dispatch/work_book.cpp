@@ -12,13 +12,6 @@ constexpr WindowIndex kWindowsKept = 8;
 constexpr std::size_t kDroppedMax = 16;  // In one commit.
 constexpr std::size_t kLanesMax = 100'000;
 
-// The lower of both; Receiver, if one of them says so.
-GateTerms stricter(const GateTerms& one, const GateTerms& other) {
-    return {std::min(one.max_per_second, other.max_per_second),
-            one.holds == RateHolds::Receiver || other.holds == RateHolds::Receiver ? RateHolds::Receiver
-                                                                                   : RateHolds::Sender};
-}
-
 }  // namespace
 
 Result<void, StoreError> WorkBook::load(WorkTables& tables) {

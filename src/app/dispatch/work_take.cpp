@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "app/dispatch/work_steps.hpp"
+#include "app/dispatch/work_outcomes.hpp"
 
 namespace sluice {
 
@@ -108,22 +108,15 @@ Result<WorkVerdict, StoreError> WorkTake::ask(const Work& work, const WorkStore:
 }
 
 bool WorkTake::apply(WorkDraft& draft, const WorkVerdict& verdict) {
-    if (const auto* claim_it = std::get_if<ClaimIt>(&verdict)) {
+    if (std::holds_alternative<ClaimIt>(verdict)) {
         count_as_sent(draft.work());
-        claim(draft.change(), now_ + claim_it->lease);
+    }
+    apply_verdict(draft, verdict, now_);
+    if (std::holds_alternative<ClaimIt>(verdict)) {
         claimed_.push_back(draft.work().event_id.text());
         taken_.claimed.push_back({draft.work(), {}});
     } else if (const auto* aside = std::get_if<SetAside>(&verdict)) {
-        set_aside(draft.change(), *aside);
         taken_.filled.insert(aside->lane);
-    } else if (const auto* again = std::get_if<TryAgain>(&verdict)) {
-        draft.add_line(again->line, now_);
-        Work& work = draft.change();
-        wait_in_due(work, now_ + again->pause);
-        work.state = WorkState::Retrying;
-    } else if (const auto* given_up = std::get_if<GiveUp>(&verdict)) {
-        draft.add_line(given_up->line, now_);
-        give_up(draft.change(), given_up->state, now_);
     }
     return !std::holds_alternative<LeaveIt>(verdict);
 }

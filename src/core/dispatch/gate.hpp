@@ -1,5 +1,6 @@
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <deque>
 #include <optional>
@@ -28,6 +29,13 @@ struct GateTerms {
 
     bool operator==(const GateTerms&) const = default;
 };
+
+// The lower of both; Receiver, if one of them says so.
+constexpr GateTerms stricter(const GateTerms& one, const GateTerms& other) {
+    const bool sender = one.holds == RateHolds::Sender && other.holds == RateHolds::Sender;
+    return {std::min(one.max_per_second, other.max_per_second),
+            sender ? RateHolds::Sender : RateHolds::Receiver};
+}
 
 // A hard rate: at most `max_per_second` permits are out, and each stays out until a second after its call, so
 // that no second, wherever it begins, sees more calls than that. Calls are spaced evenly, a sixteenth closer
