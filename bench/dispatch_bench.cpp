@@ -99,8 +99,9 @@ public:
     }
     void sent(TargetKind /*target*/) override {
         const std::lock_guard lock{mutex_};
-        ++sent_;
-        changed_.notify_all();
+        if (++sent_ == awaited_) {  // Once: whoever waits would be woken for each call, and be measured.
+            changed_.notify_all();
+        }
     }
     void retried(TargetKind /*target*/) override { give_up("a call failed"); }
     void died(TargetKind /*target*/) override { give_up("a work died"); }
@@ -111,6 +112,7 @@ public:
 
     void wait_for(std::size_t count) {
         std::unique_lock lock{mutex_};
+        awaited_ = count;
         changed_.wait(lock, [&] { return sent_ >= count; });
     }
     void print_lateness() {
@@ -127,6 +129,7 @@ private:
     std::mutex mutex_;
     std::condition_variable changed_;
     std::size_t sent_ = 0;             // Guarded by mutex_.
+    std::size_t awaited_ = 0;          // Guarded by mutex_.
     std::vector<double> lateness_ms_;  // Guarded by mutex_.
 };
 
