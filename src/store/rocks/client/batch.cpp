@@ -1,5 +1,7 @@
 #include "store/rocks/client/batch.hpp"
 
+#include <cassert>
+
 #include <rocksdb/db.h>
 #include <rocksdb/write_batch.h>
 
@@ -9,6 +11,13 @@ namespace sluice::rocks {
 namespace {
 
 rocksdb::Slice slice(std::string_view text) { return {text.data(), text.size()}; }
+
+// As its draft says; see TableDraft.
+[[maybe_unused]] bool brings_sorted_batches(Database::Table table) {
+    rocksdb::ColumnFamilyDescriptor descriptor;
+    return table->GetDescriptor(&descriptor).ok() &&
+           descriptor.options.memtable_insert_with_hint_prefix_extractor != nullptr;
+}
 
 }  // namespace
 
@@ -39,6 +48,7 @@ void Batch::remove(Database::Table table, std::string_view key) {
 }
 
 void Batch::remove_range(Database::Table table, std::string_view from, std::string_view end) {
+    assert(!brings_sorted_batches(table));
     if (built_->ok()) {
         *built_ = rows_->DeleteRange(table, slice(from), slice(end));
     }

@@ -4,6 +4,7 @@
 #include <rocksdb/compaction_filter.h>
 #include <rocksdb/filter_policy.h>
 #include <rocksdb/merge_operator.h>
+#include <rocksdb/slice_transform.h>
 #include <rocksdb/table.h>
 #include <unistd.h>
 
@@ -84,6 +85,11 @@ rocksdb::ColumnFamilyOptions table_options(const TableDraft& draft,
     auto options = table_options(cache);
     if (draft.keys == KeyOrder::Mixed) {
         merge_by_size(options);
+    }
+    if (draft.sorted_batches) {
+        // A row is looked for from where the one before it went, not from the top. RocksDB would go on from
+        // there with a range that is removed too, though ranges stand elsewhere.
+        options.memtable_insert_with_hint_prefix_extractor.reset(rocksdb::NewFixedPrefixTransform(0));
     }
     options.compaction_filter_factory = draft.filter;
     options.merge_operator = draft.merge;

@@ -28,6 +28,8 @@ enum class KeyOrder {
 struct TableDraft {
     std::string name;  // Of all tables of a folder only one has it.
     KeyOrder keys = KeyOrder::Near;
+    // A batch brings its rows in the order of their keys, and no batch removes a range of them.
+    bool sorted_batches = false;
     std::shared_ptr<rocksdb::CompactionFilterFactory> filter{};  // Rows that may go when files are sorted.
     std::shared_ptr<rocksdb::MergeOperator> merge{};             // What a merged row becomes.
     std::optional<std::chrono::seconds> sorted_every{};          // Each file is, at the latest.

@@ -1,5 +1,7 @@
 #include "store/rocks/work/work_table_set.hpp"
 
+#include <algorithm>
+
 #include "store/rocks/work/work_codec.hpp"
 #include "store/rocks/work/work_filters_internal.hpp"
 
@@ -8,16 +10,43 @@ namespace sluice::rocks {
 std::vector<TableDraft> WorkTableSet::tables() const {
     return {{.name = "works",
              .keys = KeyOrder::Mixed,
+             .sorted_batches = true,
              .filter = make_work_filter(horizon_, closed_work_scheduled)},
             {.name = "orders",
              .keys = KeyOrder::Mixed,
+             .sorted_batches = true,
              .filter = make_work_filter(horizon_, closed_order_scheduled),
              .merge = make_appending()},
-            {.name = "lanes"},
+            {.name = "lanes", .sorted_batches = true},
             {.name = "audit",
              .keys = KeyOrder::Mixed,
+             .sorted_batches = true,
              .filter = make_work_filter(horizon_, line_time, audit_retention_)},
             {.name = "sent"}};
+}
+
+// Sorted, because neighbours are stored at less cost one after the other; see table_options(). What leaves
+// goes first: it may come back to the same place.
+void WorkTableSet::add_lanes(Batch& batch, const std::vector<WorkChange>& changes) const {
+    std::vector<std::string> left;
+    std::vector<std::string> entered;
+    for (const WorkChange& change : changes) {
+        if (change.left) {
+            left.push_back(lane_key(*change.left));
+        }
+        if (const auto spot = spot_of(change.row.work)) {
+            entered.push_back(lane_key(*spot));
+        }
+    }
+    std::ranges::sort(left);
+    std::ranges::sort(entered);
+    const auto lanes = table(batch.database(), WorkTable::Lanes);
+    for (const std::string& key : left) {
+        batch.remove(lanes, key);
+    }
+    for (const std::string& key : entered) {
+        batch.put(lanes, key, {});
+    }
 }
 
 void WorkTableSet::add(Batch& batch, const WorkChanges& changes) const {
@@ -28,18 +57,13 @@ void WorkTableSet::add(Batch& batch, const WorkChanges& changes) const {
         batch.put(orders, event_id.text(), encode_order(*order));
     }
     const auto works = table(database, WorkTable::Works);
-    const auto lanes = table(database, WorkTable::Lanes);
     for (const auto& [left, row] : changes.works) {
-        if (left) {
-            batch.remove(lanes, lane_key(*left));
-        }
-        if (const auto spot = spot_of(row.work)) {
-            batch.put(lanes, lane_key(*spot), {});
-        } else {
+        if (is_final(row.work.state)) {
             batch.merge(orders, row.work.event_id.text(), encode_closed_note(row.work.scheduled));
         }
         batch.put(works, row.work.event_id.text(), encode_work(row));
     }
+    add_lanes(batch, changes.works);
     const auto audit = table(database, WorkTable::Audit);
     for (const EventLine& line : changes.lines) {
         batch.put(audit, line_key(line.event_id.text(), line.number), encode_line(line.line));

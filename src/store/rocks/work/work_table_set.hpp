@@ -37,6 +37,8 @@ public:
     void add(Batch& batch, const WorkChanges& changes) const;
 
 private:
+    void add_lanes(Batch& batch, const std::vector<WorkChange>& changes) const;
+
     const std::shared_ptr<const Horizon> horizon_;
     const std::optional<Duration> audit_retention_;
 };
