@@ -11,6 +11,7 @@ namespace {
 constexpr WindowIndex kWindowsKept = 8;
 constexpr std::size_t kDroppedMax = 16;  // In one commit.
 constexpr std::size_t kLanesMax = 100'000;
+constexpr std::size_t kClaimedMax = 16'384;  // A few times what one process has under way; some 8 MB.
 
 }  // namespace
 
@@ -26,6 +27,7 @@ Result<void, StoreError> WorkBook::load(WorkTables& tables) {
     }
     dispatch_.sent.clear();
     starts_.clear();
+    claimed_.clear();
     counts_.reset();
     terms_.reset();
     return {};
@@ -34,6 +36,7 @@ Result<void, StoreError> WorkBook::load(WorkTables& tables) {
 bool WorkBook::note(const WorkChanges& changes) {
     bool is_news = !changes.holds.empty() || !changes.rates.empty();
     for (const WorkChange& change : changes.works) {
+        note_row(change.row);
         if (change.left) {
             note_lane(*change.left, -1);
         }
@@ -128,6 +131,11 @@ void WorkBook::drop_old_sent(PoolId pool, WindowIndex now, WorkChanges& changes)
     }
 }
 
+const WorkRow* WorkBook::claimed(std::string_view event_id) const {
+    const auto found = claimed_.find(event_id);
+    return found == claimed_.end() ? nullptr : &found->second;
+}
+
 Result<std::vector<LaneCount>, StoreError> WorkBook::counts(WorkTables& tables) {
     if (!counts_) {
         const auto lanes = tables.lanes();
@@ -153,6 +161,20 @@ Result<std::vector<LaneCount>, StoreError> WorkBook::counts(WorkTables& tables) 
         }
     }
     return result;
+}
+
+void WorkBook::note_row(const WorkRow& row) {
+    const std::string& id = row.work.event_id.text();
+    const auto known = claimed_.find(id);
+    if (row.work.state != WorkState::Claimed) {
+        if (known != claimed_.end()) {
+            claimed_.erase(known);
+        }
+    } else if (known != claimed_.end()) {
+        known->second = row;
+    } else if (claimed_.size() < kClaimedMax) {
+        claimed_.emplace_hint(known, id, row);
+    }
 }
 
 void WorkBook::note_lane(const LaneSpot& spot, std::int64_t change) {

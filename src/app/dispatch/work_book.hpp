@@ -2,6 +2,8 @@
 
 #include <map>
 #include <optional>
+#include <string>
+#include <string_view>
 #include <utility>
 
 #include "app/dispatch/work_tables.hpp"
@@ -36,17 +38,23 @@ public:
     // Adds the row that goes for a window long gone by to `changes`: a few at a time.
     void drop_old_sent(PoolId pool, WindowIndex now, WorkChanges& changes) const;
 
+    // A work that is claimed, as it is stored: its outcome is near, and need not read it again. Null: it is
+    // not claimed, or so many are that it was not kept.
+    [[nodiscard]] const WorkRow* claimed(std::string_view event_id) const;
+
     // Counted at the first call, and kept up from then on.
     Result<std::vector<LaneCount>, StoreError> counts(WorkTables& tables);
 
 private:
     using Window = std::pair<PoolId, WindowIndex>;
 
+    void note_row(const WorkRow& row);
     void note_lane(const LaneSpot& spot, std::int64_t change);
 
     DispatchTables dispatch_;
     std::map<Window, SentRow> sent_;
     std::map<Lane, LanePoint> starts_;
+    std::map<std::string, WorkRow, std::less<>> claimed_;  // By event.
     std::optional<std::map<LaneKind, std::int64_t>> counts_;
     TermsRef terms_;
 };

@@ -4,21 +4,57 @@
 
 namespace sluice {
 
-Result<WorkDrafts, StoreError> WorkDrafts::read(std::vector<std::string_view> event_ids, WorkTables& tables) {
+namespace {
+
+void make_distinct(std::vector<std::string_view>& event_ids) {
     std::ranges::sort(event_ids);
     event_ids.erase(std::unique(event_ids.begin(), event_ids.end()), event_ids.end());
+}
+
+}  // namespace
+
+Result<WorkDrafts, StoreError> WorkDrafts::read(std::vector<std::string_view> event_ids, WorkTables& tables) {
+    make_distinct(event_ids);
+    WorkDrafts result;
+    const auto added = result.add_stored(event_ids, tables);
+    return added ? Result<WorkDrafts, StoreError>{std::move(result)} : Unexpected{added.error()};
+}
+
+Result<WorkDrafts, StoreError> WorkDrafts::read(std::vector<std::string_view> event_ids, WorkTables& tables,
+                                                const WorkBook& book) {
+    make_distinct(event_ids);
+    WorkDrafts result;
+    std::erase_if(event_ids, [&](std::string_view id) {
+        const WorkRow* const known = book.claimed(id);
+        if (known != nullptr) {
+            result.add(*known);
+        }
+        return known != nullptr;
+    });
+    const auto added = result.add_stored(event_ids, tables);
+    return added ? Result<WorkDrafts, StoreError>{std::move(result)} : Unexpected{added.error()};
+}
+
+void WorkDrafts::add(WorkRow row) {
+    std::string id = row.work.event_id.text();
+    drafts_.emplace_hint(drafts_.end(), std::move(id), WorkDraft{std::move(row)});
+}
+
+Result<void, StoreError> WorkDrafts::add_stored(std::span<const std::string_view> event_ids,
+                                                WorkTables& tables) {
+    if (event_ids.empty()) {
+        return {};
+    }
     auto rows = tables.find(event_ids);
     if (!rows) {
         return Unexpected{std::move(rows).error()};
     }
-    WorkDrafts result;
     for (std::optional<WorkRow>& row : *rows) {
         if (row) {
-            std::string id = row->work.event_id.text();
-            result.drafts_.emplace_hint(result.drafts_.end(), std::move(id), WorkDraft{std::move(*row)});
+            add(*std::move(row));
         }
     }
-    return result;
+    return {};
 }
 
 Result<void, StoreError> WorkDrafts::move_into(SlotChanges& changes, SlotTables& slots) {

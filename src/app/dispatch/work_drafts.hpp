@@ -4,6 +4,7 @@
 #include <string>
 #include <string_view>
 
+#include "app/dispatch/work_book.hpp"
 #include "app/dispatch/work_draft.hpp"
 #include "app/slots/slot_tables.hpp"
 
@@ -15,6 +16,9 @@ class WorkDrafts {
 public:
     // Events without work are left out.
     static Result<WorkDrafts, StoreError> read(std::vector<std::string_view> event_ids, WorkTables& tables);
+    // The same, without reading what the book knows. REQUIRES: the lock of the book.
+    static Result<WorkDrafts, StoreError> read(std::vector<std::string_view> event_ids, WorkTables& tables,
+                                               const WorkBook& book);
 
     // Null: the event has no work.
     WorkDraft* find(std::string_view event_id) {
@@ -26,6 +30,9 @@ public:
     Result<void, StoreError> move_into(SlotChanges& changes, SlotTables& slots);
 
 private:
+    void add(WorkRow row);
+    Result<void, StoreError> add_stored(std::span<const std::string_view> event_ids, WorkTables& tables);
+
     std::map<std::string, WorkDraft, std::less<>> drafts_;
 };
 

@@ -289,7 +289,7 @@ private:
     // Reads the works of these events, lets `edit` change them, and stores the outcome.
     template <class Edit>
     Result<void, StoreError> change(std::vector<std::string_view> ids, NewsAtEnd& news, Edit edit) {
-        auto drafts = WorkDrafts::read(std::move(ids), tables_);
+        auto drafts = WorkDrafts::read(std::move(ids), tables_, ledger_.state().works);
         if (!drafts) {
             ledger_.stop(drafts.error());
             return Unexpected{std::move(drafts).error()};

@@ -17,7 +17,7 @@ Result<bool, StoreError> WorkTake::run(std::size_t most, const WorkStore::Judge&
     for (const LanePoint& point : *points) {
         ids.emplace_back(point.event_id);
     }
-    auto drafts = WorkDrafts::read(std::move(ids), tables_);
+    auto drafts = WorkDrafts::read(std::move(ids), tables_, ledger_.state().works);
     if (!drafts) {
         return Unexpected{std::move(drafts).error()};
     }
