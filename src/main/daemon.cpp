@@ -62,16 +62,16 @@ Result<void, std::string> Daemon::open_shared(const net::HostPort& listener) {
         return Unexpected{server.error()};
     }
     postgres_ = std::move(*server);
-    auto slots = open_slot_store(settings_, {clock_, *log_}, postgres_);
-    if (!slots) {
-        return Unexpected{slots.error()};
-    }
-    slots_ = std::move(*slots);
     auto carriers = open_carriers(settings_, listener, {clock_, *log_});
     if (!carriers) {
         return Unexpected{carriers.error()};
     }
     carriers_ = std::move(*carriers);
+    auto slots = open_slot_store(settings_, {clock_, *log_, carriers_.all}, postgres_);
+    if (!slots) {
+        return Unexpected{slots.error()};
+    }
+    slots_ = std::move(*slots);
     return {};
 }
 

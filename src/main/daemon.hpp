@@ -62,8 +62,8 @@ private:
     std::unique_ptr<DaemonLog> log_;
     PostgresFigures postgres_figures_;
     std::shared_ptr<postgres::Server> postgres_;  // Null: no part is on one.
-    OpenSlotStore slots_;
     OpenCarriers carriers_;
+    OpenSlotStore slots_;
     std::vector<std::unique_ptr<Part>> parts_;  // As planned.
     http::ServerDesk desk_;
     http::AdminGate gate_;

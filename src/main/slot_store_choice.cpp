@@ -5,6 +5,7 @@
 #include "main/data_folder.hpp"
 #include "store/memory/memory_slot_tables.hpp"
 #include "store/postgres/slots/postgres_slot_store.hpp"
+#include "store/postgres/work/postgres_work_store.hpp"
 
 namespace sluice {
 namespace {
@@ -21,7 +22,22 @@ LedgerOptions ledger_options(const Settings& settings) {
     return {settings.config_cache_ttl, settings.strict, random_seed(), settings.retention};
 }
 
+WorkRouter router_of(const Carriers& carriers) {
+    return [&carriers](const Target& target) -> Result<Route, std::string> {
+        const Carrier* const carrier = carriers.find(target.kind);
+        if (carrier == nullptr) {
+            return Unexpected{std::string{"This server cannot carry work to a target of this kind."}};
+        }
+        auto route = carrier->route(target);
+        if (!route) {
+            return Unexpected{std::move(route).error().detail};
+        }
+        return std::move(*route);
+    };
+}
+
 Result<OpenSlotStore, std::string> open_postgres(const Settings& settings, LedgerWorld world,
+                                                 const Carriers& carriers,
                                                  const std::shared_ptr<postgres::Server>& server) {
     PostgresSlotOptions options;
     options.ledger = ledger_options(settings);
@@ -29,7 +45,8 @@ Result<OpenSlotStore, std::string> open_postgres(const Settings& settings, Ledge
     options.batch_max = settings.batch_max;
     options.windows_in_chunk = static_cast<std::int32_t>(settings.postgres.windows_in_chunk);
     options.retention = settings.retention;
-    auto opened = open_postgres_slot_store(server, options, world);
+    auto works = make_postgres_work_store(server, router_of(carriers), world.log);
+    auto opened = open_postgres_slot_store(server, options, world, std::move(works));
     if (!opened) {
         return Unexpected{opened.error()};
     }
@@ -90,7 +107,7 @@ Result<OpenSlotStore, std::string> open_slot_store(const Settings& settings, Slo
     auto opened = [&]() -> Result<OpenSlotStore, std::string> {
         switch (settings.store) {
             case StoreKind::Memory: return open_memory(settings, ledger);
-            case StoreKind::Postgres: return open_postgres(settings, ledger, server);
+            case StoreKind::Postgres: return open_postgres(settings, ledger, world.carriers, server);
             case StoreKind::Embedded: break;
         }
         return open_embedded(settings, ledger);

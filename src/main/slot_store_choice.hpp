@@ -4,6 +4,7 @@
 #include <memory>
 #include <string>
 
+#include "app/dispatch/carriers.hpp"
 #include "app/slots/slot_ledger.hpp"
 #include "main/settings.hpp"
 #include "main/slot_figures.hpp"
@@ -31,6 +32,7 @@ struct OpenSlotStore {
 struct SlotStoreWorld {
     const Clock& clock;
     Log& log;
+    const Carriers& carriers;  // They read where work goes that came by SQL.
 };
 
 // Fails with one sentence. The settings outlive the store.

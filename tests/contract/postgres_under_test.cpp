@@ -1,5 +1,6 @@
 #include "contract/stores_under_test.hpp"
 #include "store/postgres/slots/postgres_slot_store.hpp"
+#include "store/postgres/work/postgres_work_store.hpp"
 #include "support/postgres_fixture.hpp"
 
 namespace sluice::test {
@@ -9,6 +10,11 @@ class SilentPool final : public postgres::PoolMetrics {
 public:
     void waited(std::chrono::nanoseconds) override {}
 };
+
+// Nothing here comes by SQL.
+Result<Route, std::string> route_as_brought(const Target& /*target*/) {
+    return Unexpected{std::string{"No work of this test is without a route."}};
+}
 
 // A store in a database of its own.
 class PostgresStore final : public StoreUnderTest {
@@ -63,8 +69,9 @@ private:
     void open() {
         store_.reset();
         auto server = open_server({test_settings(database_.dsn()), 2, 8}, around_.log, pool_metrics_);
-        auto opened = open_postgres_slot_store(std::move(server), options_,
-                                               {around_.clock, around_.metrics, around_.log});
+        auto works = make_postgres_work_store(server, route_as_brought, around_.log);
+        auto opened = open_postgres_slot_store(
+            std::move(server), options_, {around_.clock, around_.metrics, around_.log}, std::move(works));
         if (!opened) {
             throw std::runtime_error{opened.error()};
         }

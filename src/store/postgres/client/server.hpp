@@ -27,7 +27,8 @@ struct ServerWorld {
 // Thread safety: all of it.
 class Server {
 public:
-    // Connects and sees to the schema, once. What is wrong is said in one sentence, and nothing was created.
+    // Connects and sees to the schema, once. Makes up a number for this node, unless the settings name one.
+    // What is wrong is said in one sentence, and nothing was created.
     static Result<std::shared_ptr<Server>, std::string> open(PoolSettings settings, SchemaCare care,
                                                              const ServerWorld& world);
 

@@ -35,6 +35,7 @@ constexpr auto kMeanings = std::to_array<Row>({
     {"SL409", Meaning::Contended},
     {"SL410", Meaning::Cancelled},
     {"SL503", Meaning::Exhausted},
+    {"SLFNC", Meaning::Fenced},
     {"SLPWS", Meaning::OtherWindowSize},
     {"SLWSU", Meaning::WindowSizeInUse},
     {"SLSNT", Meaning::AlreadyDispatched},

@@ -23,6 +23,7 @@ enum class Meaning {
     Exhausted,
     OtherWindowSize,  // The pool has another.
     WindowSizeInUse,
+    Fenced,  // Another node is the keeper of gates by now.
     AlreadyDispatched,
     StrayServer,
     UnfitServer,

@@ -1,5 +1,6 @@
 #include "store/postgres/slots/postgres_slot_store.hpp"
 
+#include <atomic>
 #include <charconv>
 #include <semaphore>
 
@@ -54,11 +55,12 @@ constexpr Statement kFlush{"flush", "select pg_notify('sluice', 'flush ' || $1::
 
 class Store final : public PostgresSlotStore {
 public:
-    Store(std::shared_ptr<Server> server, const PostgresSlotOptions& options, LedgerWorld world)
+    Store(std::shared_ptr<Server> server, const PostgresSlotOptions& options, LedgerWorld world,
+          std::unique_ptr<SharedWorkStore> works)
         : options_{options},
           world_{world},
           bodies_{options.ledger.strict ? Bodies::MustAgree : Bodies::FirstWins},
-          node_{static_cast<std::int64_t>(Random{options.ledger.seed}.next() >> 1U)},
+          node_{server->address().node},
           server_{std::move(server)},
           pool_{server_->pool(), {.least = kConnectionsLeast}},
           caller_{pool_, world.log, kStoreComponent},
@@ -76,12 +78,16 @@ public:
           changer_{caller_, configs_, mirror_, world},
           housekeeper_{pool_, options.retention, world.log, server_->runtime()},
           health_{world.clock, world.log},
+          works_{std::move(works)},
           listener_{server_->address(),
                     world.log,
                     {[this](const std::string& said) { heed(said); },
                      [this] {
                          forget_all();
                          bell_.ring(Instant{});
+                         if (works_) {
+                             works_->forget_all();
+                         }
                      },
                      [this](Connection& connection) { return look_around(connection); }}} {}
 
@@ -142,7 +148,11 @@ public:
             return Unexpected{store_unavailable()};
         }
         configs_.put(*version);
+        put_last_ = version->id;
         bell_.ring(Instant{});
+        if (works_) {
+            works_->note_configs();
+        }
         const std::string before =
             rows->is_null(0, kConfigColumns) ? "none" : std::string{rows->text(0, kConfigColumns)};
         world_.log.write(LogLevel::Info, kConfigComponent,
@@ -184,6 +194,8 @@ public:
         return server_->lives().figures().stray_lately ? "stray_server" : health_.concern();
     }
 
+    WorkStore* work() override { return works_.get(); }
+
     HealthFigures health_figures() const override { return health_.figures(); }
 
     void on_due(DueBell::Call call) override { bell_.answer_with(std::move(call)); }
@@ -219,6 +231,9 @@ private:
         const Instant earliest = earliest_due(replies);
         if (earliest != Instant::max()) {
             bell_.ring(earliest);
+            if (works_) {
+                works_->note_added(earliest);
+            }
         }
     }
 
@@ -310,7 +325,7 @@ private:
     // Every second. False when the connection was lost by it.
     bool look_around(Connection& connection) {
         mirror_.read_again(std::chrono::steady_clock::now() - kQuiet);
-        return health_.examine(connection);
+        return health_.examine(connection) && (!works_ || works_->look_around(connection));
     }
 
     // Of what others may have changed.
@@ -321,6 +336,9 @@ private:
 
     // What other nodes, and this one, have said.
     void heed(const std::string& said) {
+        if (works_) {
+            works_->heed(said);
+        }
         if (const auto news = parse_news(said)) {
             std::visit([this](const auto& one) { heed(one); }, *news);
         }
@@ -330,6 +348,9 @@ private:
     void heed(const ConfigChanged& news) {
         configs_.heed_version(news.name, news.newest);
         bell_.ring(Instant{});
+        if (works_ && news.newest != put_last_.load()) {
+            works_->note_configs();
+        }
     }
     void heed(const WorkAdded& news) { bell_.ring(news.earliest); }
     void heed(const CacheFlushed& news) {
@@ -359,14 +380,17 @@ private:
     std::counting_semaphore<kLongWaitsMax> long_waits_{kLongWaitsMax};
     StoreHealth health_;
     DueBell bell_;
-    NotificationListener listener_;  // Last: what it hears goes to all of the above.
+    const std::unique_ptr<SharedWorkStore> works_;  // Null: works are looked after by other nodes.
+    std::atomic<ConfigId> put_last_{};              // By this node, which was told then.
+    NotificationListener listener_;                 // Last: what it hears goes to all of the above.
 };
 
 }  // namespace
 
 Result<std::unique_ptr<PostgresSlotStore>, std::string> open_postgres_slot_store(
-    std::shared_ptr<Server> server, const PostgresSlotOptions& options, LedgerWorld world) {
-    auto store = std::make_unique<Store>(std::move(server), options, world);
+    std::shared_ptr<Server> server, const PostgresSlotOptions& options, LedgerWorld world,
+    std::unique_ptr<SharedWorkStore> works) {
+    auto store = std::make_unique<Store>(std::move(server), options, world, std::move(works));
     if (const auto reached = store->reach(); !reached) {
         return Unexpected{cannot_connect(reached.error())};
     }

@@ -5,6 +5,7 @@
 
 #include "app/slots/slot_ledger.hpp"
 #include "store/postgres/client/server.hpp"
+#include "store/postgres/client/shared_work_store.hpp"
 #include "store/postgres/slots/due_bell.hpp"
 #include "store/postgres/slots/store_health.hpp"
 
@@ -36,9 +37,11 @@ public:
     virtual void on_due(postgres::DueBell::Call call) = 0;
 };
 
-// Waits for the first connections. What is wrong is said in one sentence.
+// Waits for the first connections. What is wrong is said in one sentence. `works`: where the works of its
+// slots are looked after; null: by other nodes only.
 Result<std::unique_ptr<PostgresSlotStore>, std::string> open_postgres_slot_store(
-    std::shared_ptr<postgres::Server> server, const PostgresSlotOptions& options, LedgerWorld world);
+    std::shared_ptr<postgres::Server> server, const PostgresSlotOptions& options, LedgerWorld world,
+    std::unique_ptr<postgres::SharedWorkStore> works = nullptr);
 
 // What a look at a schema found.
 struct PostgresExamination {

@@ -10,7 +10,7 @@ declare
     due_ms constant bigint := sluice.to_ms(a_due);
 begin
     if coalesce(due_ms < told, due_ms is not null) then
-        perform pg_notify('sluice', 'work ' || due_ms);
+        perform pg_notify('sluice', 'work ' || due_ms || ' ' || sluice.node());
         perform set_config('sluice.told_due', due_ms::text, true);
     end if;
 end
@@ -67,7 +67,7 @@ $$;
 create or replace function sluice.note_deed(a_work sluice.work, a_action smallint, a_now timestamptz, a_by text)
 returns void language sql volatile as $$
     insert into sluice.dispatch_audit (event_id, line_no, action_cd, at_ts, by_tx)
-    values (a_work.event_id, a_work.line_ct + 1, a_action, a_now, a_by)
+    values (a_work.event_id, a_work.line_ct, a_action, a_now, a_by)
 $$;
 
 -- SLSNT: see lock_work().

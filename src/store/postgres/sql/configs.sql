@@ -27,6 +27,7 @@ begin
         perform sluice.shut(7301, name, patient_until);
     end loop;
     perform sluice.shut(7304, a_config, patient_until);
+    perform sluice.shut(7305, '', patient_until); -- No work is claimed under terms that are about to change.
     select p.* into pool from sluice.pool p where p.pool_nm = a_pool;
     if not found then
         pool.chunk_ct := a_chunk_ct;

@@ -5,7 +5,7 @@
 -- Locks, in this order: pools, then configs (advisory, shared; a config change and retention take them
 -- exclusively), then windows, chunks, events in byte order. Nothing is waited for while windows are held, but
 -- events. Advisory locks are of class 7301 for pools, 7302 for chunks that are being provisioned, 7303 for config
--- changes among each other, 7304 for configs.
+-- changes among each other, 7304 for configs, 7305 for the terms of dispatch.
 --
 -- Who assigns in a pool holds it, or one of its active configs: batches, cancelling and moving hold pools, the
 -- function holds its config. Who wants all of them out takes the pool and then the configs.

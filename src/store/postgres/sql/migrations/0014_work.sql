@@ -81,6 +81,13 @@ create table sluice.dispatch_rate (
     primary key (subject_cd, subject_nm)
 );
 
+-- Counts the changes of holds and rates, so that whoever has read them knows by it whether they still hold: at
+-- most one row. Configs, whose numbers rise, count themselves.
+create table sluice.dispatch_terms (
+    only_one   boolean primary key default true check (only_one),
+    version_no bigint not null
+);
+
 -- Who sends what passes a gate: at most one row.
 create table sluice.dispatch_keeper (
     only_one boolean primary key default true check (only_one),
