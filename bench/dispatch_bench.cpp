@@ -3,6 +3,7 @@
 //   dispatch_bench bare PORT CALLS                      a keep-alive client, the same library, no store
 //   dispatch_bench embedded FOLDER PORT CALLS PENDING   the embedded store with PENDING more works, for later
 //   dispatch_bench paced FOLDER PORT CALLS RATE         works that become due at this rate: how late they are
+//   dispatch_bench postgres DSN PORT CALLS PENDING      like `embedded`, from an empty database
 //
 // Prints one figure a line, as bench_report reads them.
 #include <atomic>
@@ -23,6 +24,8 @@
 #include "net/http_client.hpp"
 #include "silent_world.hpp"
 #include "slot_work.hpp"
+#include "store/postgres/slots/postgres_slot_store.hpp"
+#include "store/postgres/work/postgres_work_store.hpp"
 #include "store/rocks/slots/rocks_slot_tables.hpp"
 #include "store/rocks/work/rocks_work_tables.hpp"
 
@@ -90,6 +93,11 @@ void run_bare(std::uint16_t port, std::size_t calls) {
     watch.print(calls);
 }
 
+class NoPoolMetrics final : public postgres::PoolMetrics {
+public:
+    void waited(std::chrono::nanoseconds) override {}
+};
+
 // Counts what arrived, and how late it began.
 class Counting final : public DispatchMetrics {
 public:
@@ -133,24 +141,55 @@ private:
     std::vector<double> lateness_ms_;  // Guarded by mutex_.
 };
 
+// What stores live in.
+struct Surroundings {
+    SystemClock clock;
+    NoMetrics metrics;
+    NoPoolMetrics pool_metrics;
+    TroubleLog log;
+    const std::unique_ptr<Runtime> runtime = make_machine_runtime();
+};
+
+std::unique_ptr<SlotStore> open_folder(const std::string& folder, Surroundings& around) {
+    std::filesystem::remove_all(folder);
+    const auto slots = std::make_shared<rocks::SlotTableSet>();
+    const auto works = std::make_shared<rocks::WorkTableSet>(slots->shared_horizon());
+    const auto opened = rocks::Folder::open({.path = folder, .log = &around.log}, {slots, works});
+    if (!opened) {
+        give_up(opened.error().what);
+    }
+    return make_slot_ledger(make_rocks_slot_tables(*opened, slots, make_rocks_work_tables(*opened, works)),
+                            {}, {around.clock, around.metrics, around.log});
+}
+
+std::unique_ptr<SlotStore> open_postgres(const std::string& dsn, Surroundings& around) {
+    postgres::PoolSettings pool;
+    pool.connect.dsn = dsn;
+    auto server = postgres::Server::open(pool, postgres::SchemaCare::Migrate,
+                                         {around.log, around.pool_metrics, *around.runtime});
+    if (!server) {
+        give_up(server.error());
+    }
+    const auto route_nothing = [](const Target&) -> Result<Route, std::string> {
+        return Unexpected{std::string{"nothing comes by SQL"}};
+    };
+    auto opened = open_postgres_slot_store(*server, {}, {around.clock, around.metrics, around.log},
+                                           make_postgres_work_store(*server, route_nothing, around.log));
+    if (!opened) {
+        give_up(opened.error());
+    }
+    return *std::move(opened);
+}
+
 // A store, a carrier, and works for them.
 class Bench {
 public:
-    Bench(const std::string& folder, std::uint16_t port)
-        : url_{"http://127.0.0.1:" + std::to_string(port) + "/"} {
-        std::filesystem::remove_all(folder);
-        const auto slots = std::make_shared<rocks::SlotTableSet>();
-        const auto works = std::make_shared<rocks::WorkTableSet>(slots->shared_horizon());
-        const auto opened = rocks::Folder::open({.path = folder, .log = &log_}, {slots, works});
-        if (!opened) {
-            give_up(opened.error().what);
-        }
-        ledger_ =
-            make_slot_ledger(make_rocks_slot_tables(*opened, slots, make_rocks_work_tables(*opened, works)),
-                             {}, {clock_, slot_metrics_, log_});
+    using Open = std::unique_ptr<SlotStore> (*)(const std::string&, Surroundings&);
+    Bench(Open open, const std::string& where, std::uint16_t port)
+        : url_{"http://127.0.0.1:" + std::to_string(port) + "/"}, store_{open(where, around_)} {
         ConfigDraft draft{*ConfigName::make("default"), kMaxPerWindowLimit, kWindow,
                           *PoolName::make("default")};
-        if (const auto put = ledger_->put_config(draft); !put) {
+        if (const auto put = store_->put_config(draft); !put) {
             give_up(put.error().detail);
         }
         WebhookOptions options;
@@ -158,7 +197,7 @@ public:
         options.read_file = [](const std::string&) -> Result<std::string, std::string> {
             return Unexpected{std::string{"there are no files"}};
         };
-        auto webhooks = open_webhook_carrier(std::move(options), log_, clock_);
+        auto webhooks = open_webhook_carrier(std::move(options), around_.log, around_.clock);
         if (!webhooks) {
             give_up(webhooks.error());
         }
@@ -186,7 +225,7 @@ public:
                 group.events.push_back(std::move(event));
             }
             const SlotCommand command{std::move(group)};
-            const auto replies = ledger_->execute({&command, 1});
+            const auto replies = store_->execute({&command, 1});
             for (const SlotOutcome& outcome : std::get<EachOutcome>(replies.front())) {
                 if (!outcome) {
                     give_up(outcome.error().detail);
@@ -197,27 +236,23 @@ public:
 
     Dispatcher start() {
         return Dispatcher{{.node = "bench", .seed = 1},
-                          {*ledger_->work(), clock_, carriers_, counting_, log_, *runtime_}};
+                          {*store_->work(), clock_, carriers_, counting_, around_.log, *around_.runtime}};
     }
 
     Counting& counting() { return counting_; }
-    [[nodiscard]] Instant now() const { return clock_.now(); }
+    [[nodiscard]] Instant now() const { return around_.clock.now(); }
 
 private:
     const std::string url_;
-    SystemClock clock_;
-    NoMetrics slot_metrics_;
-    TroubleLog log_;
-    const std::unique_ptr<Runtime> runtime_ = make_machine_runtime();
+    Surroundings around_;
     EventIds ids_{std::random_device{}()};
-    std::unique_ptr<SlotStore> ledger_;
+    const std::unique_ptr<SlotStore> store_;
     Carriers carriers_;
     std::shared_ptr<const WorkOrder> order_;
     Counting counting_;
 };
 
-void run_embedded(const std::string& folder, std::uint16_t port, std::size_t calls, std::size_t pending) {
-    Bench bench{folder, port};
+void run_all(Bench& bench, std::size_t calls, std::size_t pending) {
     const Instant later = bench.now() + std::chrono::days{30};
     bench.hand_over(pending, [&](std::size_t i) { return later + Duration{static_cast<int>(i)}; });
     const Instant now = bench.now();
@@ -230,7 +265,7 @@ void run_embedded(const std::string& folder, std::uint16_t port, std::size_t cal
 }
 
 void run_paced(const std::string& folder, std::uint16_t port, std::size_t calls, std::size_t rate) {
-    Bench bench{folder, port};
+    Bench bench{open_folder, folder, port};
     const Instant first = bench.now() + std::chrono::seconds{3};
     bench.hand_over(calls,
                     [&](std::size_t i) { return first + Duration{static_cast<int>(i * 1000 / rate)}; });
@@ -250,7 +285,13 @@ int run(int count, char** words) {
         return 0;
     }
     if (is("embedded", 6)) {
-        run_embedded(words[2], static_cast<std::uint16_t>(number(3)), number(4), number(5));
+        Bench bench{open_folder, words[2], static_cast<std::uint16_t>(number(3))};
+        run_all(bench, number(4), number(5));
+        return 0;
+    }
+    if (is("postgres", 6)) {
+        Bench bench{open_postgres, words[2], static_cast<std::uint16_t>(number(3))};
+        run_all(bench, number(4), number(5));
         return 0;
     }
     if (is("paced", 6)) {
@@ -259,7 +300,7 @@ int run(int count, char** words) {
     }
     std::fprintf(stderr,
                  "dispatch_bench bare PORT CALLS | embedded FOLDER PORT CALLS PENDING |"
-                 " paced FOLDER PORT CALLS RATE\n");
+                 " paced FOLDER PORT CALLS RATE | postgres DSN PORT CALLS PENDING\n");
     return 2;
 }
 

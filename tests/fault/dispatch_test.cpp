@@ -1,18 +1,14 @@
-// The daemon sends works to a receiver that notes by its own clock what arrives. It is killed, frozen and
-// started again meanwhile. SLUICE_DISPATCH_EVENTS and SLUICE_DISPATCH_BLOWS make the tests longer
-// (tools/torture dispatch).
-#include <csignal>
+// Daemons send works to a receiver that notes by its own clock what arrives: one on a folder of its own, and
+// two on one PostgreSQL. They are killed, frozen and started again meanwhile. SLUICE_DISPATCH_EVENTS and
+// SLUICE_DISPATCH_BLOWS make the tests longer (tools/torture dispatch).
 #include <cstdlib>
 #include <map>
 #include <random>
-#include <set>
+#include <thread>
 
 #include <gtest/gtest.h>
 
-#include "support/cli_process.hpp"
-#include "support/raw_http.hpp"
-#include "support/temp_folder.hpp"
-#include "support/webhook_receiver.hpp"
+#include "support/dispatch_site.hpp"
 
 namespace sluice::test {
 namespace {
@@ -22,6 +18,9 @@ using std::chrono::seconds;
 using std::chrono::steady_clock;
 
 constexpr std::size_t kRate = 50;
+// Whoever was killed leaves claims behind, which keep their permits until their time-out and five seconds are
+// over; on PostgreSQL its lease ends before that.
+constexpr int kRest = 8;
 
 std::size_t number_from(const char* variable, std::size_t usual) {
     const char* const text = std::getenv(variable);
@@ -30,93 +29,40 @@ std::size_t number_from(const char* variable, std::size_t usual) {
 
 std::size_t events() { return number_from("SLUICE_DISPATCH_EVENTS", 600); }
 
-std::string payload_of(const std::string& id) { return R"({"of": ")" + id + R"(",  "amount": 12.50})"; }
+seconds patience(std::size_t count, std::size_t blows = 0) {
+    return seconds{60 + static_cast<int>(count / kRate) + kRest * static_cast<int>(blows)};
+}
 
-// A daemon on a folder that outlives it.
-class Node {
-public:
-    explicit Node(std::string data) : data_{std::move(data)} { start(); }
+class Dispatch : public testing::TestWithParam<Kept> {
+protected:
+    void SetUp() override {
+        if (GetParam() == Kept::OnPostgres && postgres_address().empty()) {
+            GTEST_SKIP() << "there is no PostgreSQL; tools/services starts one";
+        }
+        site_ = std::make_unique<DispatchSite>(GetParam());
+    }
 
-    void start() {
-        server_.emplace(Words{"--data", data_, "--log-level", "warn"},
-                        Variables{{"SLUICE_DISPATCH_WEBHOOK_TIMEOUT", "1s"}});
-    }
-    void kill() {
-        server_->process().signal(SIGKILL);
-        server_->process().wait();
-    }
-    void stop() {
-        server_->process().signal(SIGTERM);
-        EXPECT_EQ(server_->process().wait().code, 0) << server_->process().errors();
-    }
-    CliProcess& process() { return server_->process(); }
-    [[nodiscard]] std::uint16_t port() const { return server_->port(); }
-
-    void must(std::string_view method, std::string_view path, const std::string& body) const {
-        const HttpAnswer answer = call(port(), method, path, body);
-        ASSERT_EQ(answer.status, 200) << answer.body;
+    DispatchSite& site() { return *site_; }
+    std::size_t any_node() { return random_() % site_->size(); }
+    std::size_t below(std::size_t bound) { return random_() % bound; }
+    // A moment in which calls are under way.
+    void wait_for_some_more(const WebhookReceiver& receiver, std::size_t count) {
+        const std::size_t seen = receiver.arrivals().size();
+        ASSERT_TRUE(receiver.wait_for(std::min(seen + 1 + below(40), count), seconds{60}));
     }
 
 private:
-    std::string data_;
-    std::optional<CliServer> server_;
+    std::unique_ptr<DispatchSite> site_;
+    std::mt19937 random_{std::random_device{}()};
 };
 
-// Events `first` to `first + count`, all wanted now, to the URL.
-void hand_over(const Node& node, std::size_t first, std::size_t count, const std::string& url) {
-    std::string body = R"({"requestedTime":"2026-01-01T00:00:00Z","events":[)";
-    for (std::size_t i = first; i < first + count; ++i) {
-        const std::string id = "event-" + std::to_string(i);
-        body += std::string{i == first ? "" : ","} + R"({"eventId":")" + id +
-                R"(","target":{"type":"webhook","url":")" + url + R"("},"payload":)" + payload_of(id) + "}";
-    }
-    const HttpAnswer answer = call(node.port(), "POST", "/api/v1/slots/batch", body + "]}");
-    ASSERT_EQ(answer.status, 200) << answer.body;
-    ASSERT_EQ(answer.body.find("\"error\""), std::string::npos) << answer.body.substr(0, 500);
-}
-
-void set_config(const Node& node, const std::string& more) {
-    node.must(
-        "POST", "/admin/rate-limit/config",
-        R"({"configName":"default","maxPerWindow":1000000,"windowSize":"PT4S","past":"now")" + more + "}");
-}
-
-std::set<std::string> distinct(const std::vector<Arrival>& arrivals) {
-    std::set<std::string> ids;
-    for (const Arrival& arrival : arrivals) {
-        ids.insert(arrival.event());
-    }
-    return ids;
-}
-
-// Every event has arrived, each time with the bytes that were handed over.
-void expect_whole(const std::vector<Arrival>& arrivals, std::size_t count) {
-    EXPECT_EQ(distinct(arrivals).size(), count);
-    for (const Arrival& arrival : arrivals) {
-        ASSERT_EQ(arrival.body, payload_of(arrival.event()));
-    }
-}
-
-bool wait_for_all(const WebhookReceiver& receiver, std::size_t count, seconds patience) {
-    const auto deadline = steady_clock::now() + patience;
-    while (distinct(receiver.arrivals()).size() < count) {
-        if (steady_clock::now() > deadline) {
-            return false;
-        }
-        std::this_thread::sleep_for(milliseconds{20});
-    }
-    return true;
-}
-
-TEST(Dispatch, UsesAllOfItsRateAndNoSlidingSecondSeesMore) {
-    const TempFolder folder;
+TEST_P(Dispatch, UsesAllOfItsRateAndNoSlidingSecondSeesMore) {
     const WebhookReceiver receiver;
-    const Node node{folder / "data"};
-    set_config(node, R"(,"maxPerSecond":50)");
+    site().set_config(R"(,"maxPerSecond":50)");
 
-    hand_over(node, 0, events(), receiver.url("/pay"));
+    site().hand_over(0, events(), receiver.url("/pay"));
 
-    ASSERT_TRUE(receiver.wait_for(events(), seconds{60 + static_cast<int>(events() / kRate)}));
+    ASSERT_TRUE(receiver.wait_for(events(), patience(events())));
     const auto arrivals = receiver.arrivals();
     EXPECT_EQ(arrivals.size(), events());
     expect_whole(arrivals, events());
@@ -127,25 +73,21 @@ TEST(Dispatch, UsesAllOfItsRateAndNoSlidingSecondSeesMore) {
     EXPECT_GE(rate, 0.97 * kRate);
 }
 
-TEST(Dispatch, HoldsItsRateAndLosesNothingAcrossKills) {
+TEST_P(Dispatch, HoldsItsRateAndLosesNothingAcrossKills) {
     const std::size_t blows = number_from("SLUICE_DISPATCH_BLOWS", 4);
     const std::size_t count = events() / 2;
-    const TempFolder folder;
     const WebhookReceiver receiver{[](const Arrival&) { return ReceiverAnswer{.delay = milliseconds{20}}; }};
-    Node node{folder / "data"};
-    set_config(node, R"(,"maxPerSecond":50)");
-    std::mt19937 random{std::random_device{}()};
+    site().set_config(R"(,"maxPerSecond":50)");
 
-    hand_over(node, 0, count, receiver.url("/pay"));
+    site().hand_over(0, count, receiver.url("/pay"));
     for (std::size_t blow = 0; blow < blows; ++blow) {
-        const std::size_t seen = receiver.arrivals().size();
-        // A moment in which calls are under way; after a kill they keep their permits for a while.
-        ASSERT_TRUE(receiver.wait_for(std::min(seen + 1 + random() % 40, count), seconds{30}));
-        node.kill();
-        node.start();
+        wait_for_some_more(receiver, count);
+        const std::size_t node = any_node();
+        site().kill(node);
+        site().start(node);
     }
 
-    ASSERT_TRUE(wait_for_all(receiver, count, seconds{60 + static_cast<int>(count / kRate)}));
+    ASSERT_TRUE(wait_for_all(receiver, count, patience(count, blows)));
     const auto arrivals = receiver.arrivals();
     expect_whole(arrivals, count);
     EXPECT_LE(most_in_a_second(arrivals), kRate);
@@ -156,47 +98,42 @@ TEST(Dispatch, HoldsItsRateAndLosesNothingAcrossKills) {
     }
     for (const auto& [id, arrived] : times) {
         if (arrived > 1) {
-            const std::string story = call(node.port(), "GET", "/api/v1/slots/" + id).body;
+            const std::string story = site().story(id);
             EXPECT_NE(story.find(R"("action":"lost")"), std::string::npos) << story;
         }
     }
 }
 
-TEST(Dispatch, DoesNotCatchUpInABurstAfterItWasFrozen) {
+TEST_P(Dispatch, DoesNotCatchUpInABurstAfterItWasFrozen) {
     const std::size_t blows = number_from("SLUICE_DISPATCH_BLOWS", 6);
     const std::size_t count = events() / 2;
-    const TempFolder folder;
     const WebhookReceiver receiver;
-    Node node{folder / "data"};
-    set_config(node, R"(,"maxPerSecond":50)");
-    std::mt19937 random{std::random_device{}()};
+    site().set_config(R"(,"maxPerSecond":50)");
 
-    hand_over(node, 0, count, receiver.url("/pay"));
+    site().hand_over(0, count, receiver.url("/pay"));
     for (std::size_t blow = 0; blow < blows; ++blow) {
-        const std::size_t seen = receiver.arrivals().size();
-        ASSERT_TRUE(receiver.wait_for(std::min(seen + 1 + random() % 30, count), seconds{30}));
-        node.process().signal(SIGSTOP);
-        std::this_thread::sleep_for(milliseconds{100 + random() % 1400});  // How long it is frozen.
-        node.process().signal(SIGCONT);
+        wait_for_some_more(receiver, count);
+        const std::size_t node = any_node();
+        site().freeze(node);
+        std::this_thread::sleep_for(milliseconds{100 + below(2900)});  // How long it is frozen.
+        site().thaw(node);
     }
 
-    ASSERT_TRUE(wait_for_all(receiver, count, seconds{60 + static_cast<int>(count / kRate)}));
+    ASSERT_TRUE(wait_for_all(receiver, count, patience(count, blows)));
     expect_whole(receiver.arrivals(), count);
     EXPECT_LE(most_in_a_second(receiver.arrivals()), kRate);
 }
 
-TEST(Dispatch, OneEndpointThatHangsCostsTheOthersNothing) {
+TEST_P(Dispatch, OneEndpointThatHangsCostsTheOthersNothing) {
     constexpr std::size_t kEndpoints = 10;
     constexpr std::size_t kEach = 200;
-    const TempFolder folder;
     const WebhookReceiver receiver{[](const Arrival& arrival) {
         return ReceiverAnswer{.delay = milliseconds{1}, .silent = arrival.path == "/0"};
     }};
-    const Node node{folder / "data"};
-    set_config(node, "");
+    site().set_config("");
 
     for (std::size_t i = 0; i < kEndpoints; ++i) {
-        hand_over(node, i * kEach, kEach, receiver.url("/" + std::to_string(i)));
+        site().hand_over(i * kEach, kEach, receiver.url("/" + std::to_string(i)));
     }
 
     // The calls that hang end after a second each: whoever waited for them would take far longer than this.
@@ -214,17 +151,19 @@ TEST(Dispatch, OneEndpointThatHangsCostsTheOthersNothing) {
     EXPECT_EQ(of_the_others(), (kEndpoints - 1) * kEach);
 }
 
-TEST(Dispatch, SendsWhatWasDueWhileTheServerWasAway) {
-    const TempFolder folder;
+TEST_P(Dispatch, SendsWhatWasDueWhileAllServersWereAway) {
     const WebhookReceiver receiver;
-    Node node{folder / "data"};
-    set_config(node, R"(,"maxPerSecond":50)");
-    hand_over(node, 0, 60, receiver.url("/pay"));
+    site().set_config(R"(,"maxPerSecond":50)");
+    site().hand_over(0, 60, receiver.url("/pay"));
     ASSERT_TRUE(receiver.wait_for(10, seconds{20}));
 
-    node.stop();
+    for (std::size_t node = 0; node < site().size(); ++node) {
+        site().stop(node);
+    }
     const std::size_t before = receiver.arrivals().size();
-    node.start();
+    for (std::size_t node = 0; node < site().size(); ++node) {
+        site().start(node);
+    }
 
     ASSERT_TRUE(wait_for_all(receiver, 60, seconds{20}));
     EXPECT_LT(before, 60U);
@@ -232,6 +171,11 @@ TEST(Dispatch, SendsWhatWasDueWhileTheServerWasAway) {
     EXPECT_EQ(receiver.arrivals().size(), 60U);
     EXPECT_LE(most_in_a_second(receiver.arrivals()), kRate);
 }
+
+INSTANTIATE_TEST_SUITE_P(Stores, Dispatch, testing::Values(Kept::Embedded, Kept::OnPostgres),
+                         [](const auto& kept) {
+                             return kept.param == Kept::Embedded ? "Embedded" : "OnPostgres";
+                         });
 
 }  // namespace
 }  // namespace sluice::test
