@@ -122,9 +122,11 @@ void DispatchDesk::look_again(const TakeJudge& judge, const Taken& taken) {
     if (taken.next && judge.stopped()) {
         place(lane, *judge.stopped());
     } else if (taken.next) {
-        // What it awaited before tells the other lanes of a gate that this one still wants permits.
-        const Awaits before = books_.lanes.awaits(lane).value_or(Awaits::Time);
+        // What it awaited before tells the other lanes of a gate that this one still wants permits, if it
+        // does.
         const Duration left = std::clamp<Duration>(*taken.next - taken.now, {}, kLookAgain);
+        const Awaits before =
+            left > Duration::zero() ? Awaits::Time : books_.lanes.awaits(lane).value_or(Awaits::Time);
         books_.lanes.put(lane, before, judge.began() + left);
     } else if (lane == kDue || lane == kClaimed) {
         books_.lanes.put(lane, Awaits::Time, SteadyTime::max());

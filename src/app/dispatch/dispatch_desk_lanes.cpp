@@ -20,9 +20,10 @@ SteadyTime DispatchDesk::wake_of(const Lane& lane, const TakeJudge::Note& note) 
     return note.wake;
 }
 
-// What happened since the note was made counts: another call may have ended meanwhile.
+// What happened since the note was made counts: another call may have ended meanwhile. One that could have
+// gone earlier goes behind those that can be looked at now, or it would keep them waiting for ever.
 void DispatchDesk::place(const Lane& lane, const TakeJudge::Note& note) {
-    books_.lanes.put(lane, note.awaits, wake_of(lane, note));
+    books_.lanes.put(lane, note.awaits, std::max(wake_of(lane, note), clock_.now()));
 }
 
 void DispatchDesk::replace(const Lane& lane) {
