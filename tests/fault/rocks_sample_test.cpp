@@ -157,7 +157,7 @@ TEST_F(RocksSample, GetsRowsWithAVersionWithWhatIsNew) {
     }
 
     expect_right(kSlots + 3);
-    EXPECT_EQ(look(), (Look{5, {{1, kSlots - 1}, {2, 4}}}));
+    EXPECT_EQ(look(), (Look{rocks::kFormatVersion, {{1, kSlots - 1}, {2, 4}}}));
 }
 
 }  // namespace

@@ -24,9 +24,9 @@ namespace sluice::rocks {
 
 // The format of a folder: what a Sluice must know to read it. Version 1 had no horizon; version 2 had neither
 // cells behind a count nor spread and past behind a config; up to version 3 rows did not say their own
-// version; version 4 had no work, neither rows of it nor marks in slots, and no dispatch in configs. All that
-// they wrote is read as it is.
-inline constexpr std::uint32_t kFormatVersion = 5;
+// version; version 4 had no work, neither rows of it nor marks in slots, and no dispatch in configs;
+// version 5 had no gateway. All that they wrote is read as it is.
+inline constexpr std::uint32_t kFormatVersion = 6;
 inline constexpr const char* kFormatKey = "format";
 
 // For a folder that lost something.

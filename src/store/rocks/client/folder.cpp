@@ -61,7 +61,16 @@ Result<Batch, StoreError> Folder::begin() const {
     return database ? Result<Batch, StoreError>{Batch{std::move(database)}} : closed();
 }
 
-Result<void, StoreError> Folder::reopen() {
+std::uint64_t Folder::opening() const {
+    const std::lock_guard lock{mutex_};
+    return openings_;
+}
+
+Result<void, StoreError> Folder::reopen_after(std::uint64_t opening) {
+    const std::lock_guard alone{reopening_};
+    if (this->opening() > opening && current()) {
+        return {};
+    }
     if (current() && is_full()) {
         // Opening writes. What is open can at least be read, and shows nothing that was not stored.
         return Unexpected{StoreError{"the disk is full", "Free some space; nothing is lost."}};
@@ -77,6 +86,7 @@ Result<void, StoreError> Folder::reopen() {
     }
     const std::lock_guard lock{mutex_};
     database_ = std::move(*opened);
+    ++openings_;
     return {};
 }
 

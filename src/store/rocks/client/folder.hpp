@@ -11,7 +11,7 @@ namespace sluice::rocks {
 // A RocksDB folder, made if it is missing, that several sets of tables share; rows of all of them can be
 // stored in one batch. One process at a time may hold it. It alone opens, checks and closes the database, and
 // knows how much room its disk has. Closing leaves nothing in the log only, if there is room.
-// Thread safety: all of it, but reopen() by one thread at a time.
+// Thread safety: all of it.
 class Folder {
 public:
     // Fails on a folder that another process holds, that a newer Sluice wrote, that is no folder of Sluice's,
@@ -29,7 +29,12 @@ public:
 
     // Starts over from what is durable. After an error the folder is closed, or as it was when the disk is
     // full.
-    Result<void, StoreError> reopen();
+    Result<void, StoreError> reopen() { return reopen_after(opening()); }
+    // Does nothing if somebody else has opened it since: each set of tables recovers by itself, and one that
+    // fails again need not take the folder from the others.
+    Result<void, StoreError> reopen_after(std::uint64_t opening);
+    // How often it was opened.
+    [[nodiscard]] std::uint64_t opening() const;
 
     // Reads all that is stored, and checks that it is as it was written.
     Result<void, StoreError> verify() const;
@@ -45,8 +50,10 @@ private:
     const RocksPlace place_;
     const TableSets sets_;
     const std::uint64_t reserve_;
+    std::mutex reopening_;  // Taken before mutex_.
     mutable std::mutex mutex_;
     std::shared_ptr<Database> database_;  // Guarded by mutex_. Null: closed. Readers keep it alive.
+    std::uint64_t openings_ = 1;          // Guarded by mutex_.
 };
 
 }  // namespace sluice::rocks

@@ -2,8 +2,8 @@
 
 #include <algorithm>
 
+#include "store/rocks/client/row_filters_internal.hpp"
 #include "store/rocks/work/work_codec.hpp"
-#include "store/rocks/work/work_filters_internal.hpp"
 
 namespace sluice::rocks {
 
@@ -11,17 +11,17 @@ std::vector<TableDraft> WorkTableSet::tables() const {
     return {{.name = "works",
              .keys = KeyOrder::Mixed,
              .sorted_batches = true,
-             .filter = make_work_filter(horizon_, closed_work_scheduled)},
+             .filter = make_row_filter(horizon_, closed_work_scheduled)},
             {.name = "orders",
              .keys = KeyOrder::Mixed,
              .sorted_batches = true,
-             .filter = make_work_filter(horizon_, closed_order_scheduled),
+             .filter = make_row_filter(horizon_, closed_order_scheduled),
              .merge = make_appending()},
             {.name = "lanes", .sorted_batches = true},
             {.name = "audit",
              .keys = KeyOrder::Mixed,
              .sorted_batches = true,
-             .filter = make_work_filter(horizon_, line_time, audit_retention_)},
+             .filter = make_row_filter(horizon_, line_time, audit_retention_)},
             {.name = "sent"}};
 }
 

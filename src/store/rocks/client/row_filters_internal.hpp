@@ -14,8 +14,8 @@ namespace sluice::rocks {
 // Reads from a row when it may be forgotten: once the horizon lies behind that. Nothing: never.
 using ForgetTime = std::optional<Instant> (*)(std::string_view);
 
-// Drops rows that lie before the horizon, or that are older than `retention`.
-std::shared_ptr<rocksdb::CompactionFilterFactory> make_work_filter(
+// Drops rows that lie before the horizon, if there is one, or that are older than `retention`.
+std::shared_ptr<rocksdb::CompactionFilterFactory> make_row_filter(
     std::shared_ptr<const Horizon> horizon, ForgetTime time,
     std::optional<Duration> retention = std::nullopt);
 

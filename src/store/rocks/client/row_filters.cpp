@@ -2,15 +2,15 @@
 
 #include <rocksdb/slice.h>
 
-#include "store/rocks/work/work_filters_internal.hpp"
+#include "store/rocks/client/row_filters_internal.hpp"
 
 namespace sluice::rocks {
 namespace {
 
-class WorkFilter final : public rocksdb::CompactionFilter {
+class RowFilter final : public rocksdb::CompactionFilter {
 public:
-    WorkFilter(Instant before, ForgetTime time) : before_{before}, time_{time} {}
-    const char* Name() const override { return "sluice.WorkFilter"; }
+    RowFilter(Instant before, ForgetTime time) : before_{before}, time_{time} {}
+    const char* Name() const override { return "sluice.RowFilter"; }
     // NOLINTNEXTLINE(readability-function-size): the parameters are RocksDB's.
     bool Filter(int /*level*/, const rocksdb::Slice& /*key*/, const rocksdb::Slice& value,
                 std::string* /*changed*/, bool* /*is_changed*/) const override {
@@ -28,20 +28,20 @@ private:
     const ForgetTime time_;
 };
 
-class WorkFilterFactory final : public rocksdb::CompactionFilterFactory {
+class RowFilterFactory final : public rocksdb::CompactionFilterFactory {
 public:
-    WorkFilterFactory(std::shared_ptr<const Horizon> horizon, ForgetTime time,
-                      std::optional<Duration> retention)
+    RowFilterFactory(std::shared_ptr<const Horizon> horizon, ForgetTime time,
+                     std::optional<Duration> retention)
         : horizon_{std::move(horizon)}, time_{time}, retention_{retention} {}
-    const char* Name() const override { return "sluice.WorkFilterFactory"; }
+    const char* Name() const override { return "sluice.RowFilterFactory"; }
     std::unique_ptr<rocksdb::CompactionFilter> CreateCompactionFilter(
         const rocksdb::CompactionFilter::Context& /*context*/) override {
-        Instant before = horizon_->get();
+        Instant before = horizon_ ? horizon_->get() : Instant{};
         if (retention_) {
             before = std::max(before, SystemClock{}.now() - *retention_);
         }
         // RocksDB would ask about every row it sorts.
-        return before > Instant{} ? std::make_unique<WorkFilter>(before, time_) : nullptr;
+        return before > Instant{} ? std::make_unique<RowFilter>(before, time_) : nullptr;
     }
 
 private:
@@ -67,10 +67,10 @@ public:
 
 }  // namespace
 
-std::shared_ptr<rocksdb::CompactionFilterFactory> make_work_filter(std::shared_ptr<const Horizon> horizon,
-                                                                   ForgetTime time,
-                                                                   std::optional<Duration> retention) {
-    return std::make_shared<WorkFilterFactory>(std::move(horizon), time, retention);
+std::shared_ptr<rocksdb::CompactionFilterFactory> make_row_filter(std::shared_ptr<const Horizon> horizon,
+                                                                  ForgetTime time,
+                                                                  std::optional<Duration> retention) {
+    return std::make_shared<RowFilterFactory>(std::move(horizon), time, retention);
 }
 
 std::shared_ptr<rocksdb::MergeOperator> make_appending() { return std::make_shared<Appending>(); }
