@@ -8,6 +8,7 @@
 #include "base/json_text.hpp"
 #include "main/client_call.hpp"
 #include "main/dispatch_commands.hpp"
+#include "main/gateway_commands.hpp"
 #include "main/human_output.hpp"
 
 namespace sluice {
@@ -128,6 +129,9 @@ Request to_request(const Invocation& invocation) {
     if (is_dispatch_command(path)) {
         return to_dispatch_request(invocation);
     }
+    if (is_gateway_command(path)) {
+        return to_gateway_request(invocation);
+    }
     if (invocation.has("KEY")) {
         return to_limit_request(invocation);
     }
@@ -197,6 +201,9 @@ std::string file_error_line(std::string_view plans) {
 }
 
 std::string output_of(const Invocation& invocation, const net::HttpResponse& response) {
+    if (is_gateway_command(invocation.command->path)) {
+        return gateway_output(invocation, response);
+    }
     // The answer to an override that ends now would only say: until 1970.
     if (response.status < 300 && (response.body.empty() || invocation.has("remove"))) {
         return done_output(invocation);
@@ -219,6 +226,11 @@ std::string output_of(const Invocation& invocation, const net::HttpResponse& res
                                                            : human_output(response.body);
 }
 
+std::string refusal_of(const Invocation& invocation, const net::HttpResponse& response) {
+    return is_gateway_command(invocation.command->path) ? gateway_refusal(response)
+                                                        : problem_sentence(response.status, response.body);
+}
+
 }  // namespace
 
 ExitCode run_client_command(const Invocation& invocation, std::ostream& out, std::ostream& errors) {
@@ -234,13 +246,15 @@ ExitCode run_client_command(const Invocation& invocation, std::ostream& out, std
     if (!response) {
         return fail_unreachable(errors, response.error());
     }
-    const bool denied = invocation.command->path == "check" && response->status == 429;
-    const bool refused = response->status >= 300 && !denied;
+    // A check that is denied is an answer like another; a message that is not sent is a refusal.
+    const bool denied = response->status == 429;
+    const bool refused = response->status >= 300 && !(denied && invocation.command->path == "check");
     if (!refused || invocation.wants_json()) {
         out << output_of(invocation, *response);
     }
     if (refused) {
-        return fail(errors, ExitCode::Failed, problem_sentence(response->status, response->body));
+        const bool no_room = denied && invocation.command->path == "send";
+        return fail(errors, no_room ? ExitCode::Denied : ExitCode::Failed, refusal_of(invocation, *response));
     }
     return denied ? ExitCode::Denied : ExitCode::Ok;
 }

@@ -262,6 +262,14 @@ std::string check_value(const OptionSpec& option, const std::string& origin, std
 }
 
 std::string complete_values(Invocation& invocation, const Environment& variables) {
+    for (const OptionSpec& word : invocation.command->words) {
+        const auto found = invocation.values.find(word.name);
+        if (found != invocation.values.end() && word.kind != ValueKind::Text) {
+            if (std::string error = check_value(word, word.name, found->second); !error.empty()) {
+                return error;
+            }
+        }
+    }
     for (const OptionSpec& option : invocation.command->options) {
         const auto variable = variables.find(option.variable);
         if (!invocation.has(option.name) && variable != variables.end() && !variable->second.empty()) {

@@ -2,6 +2,7 @@
 
 #include "main/command_options.hpp"
 #include "main/dispatch_command_table.hpp"
+#include "main/gateway_commands.hpp"
 #include "main/settings_table.hpp"
 
 namespace sluice {
@@ -299,7 +300,7 @@ std::vector<CommandSpec> program_commands() {
 std::vector<CommandSpec> make_table() {
     std::vector<CommandSpec> table{serve_command()};
     for (auto* part : {&slot_commands, &config_commands, &dispatch_commands, &limit_commands, &plan_commands,
-                       &operator_commands, &program_commands}) {
+                       &gateway_commands, &operator_commands, &program_commands}) {
         for (CommandSpec& command : part()) {
             table.push_back(std::move(command));
         }
@@ -322,14 +323,15 @@ const std::vector<CommandFamily>& command_families() {
                                                       {"dispatch", "Look at, pause, resume or pace dispatch"},
                                                       {"key", "Look at, reset or override a key of limits"},
                                                       {"plan", "Look at or change the plans of limits"},
+                                                      {"user", "Look at or change how much a user may send"},
                                                       {"bench", "Measure a running server"},
                                                       {"completion", "Print a completion file for a shell"}};
     return kFamilies;
 }
 
 const std::vector<std::string>& later_commands() {
-    static const std::vector<std::string> kCommands{"send",   "user",    "feed",      "top",    "worker",
-                                                    "sender", "indexer", "reconcile", "report", "bench send"};
+    static const std::vector<std::string> kCommands{"feed",    "top",       "worker", "sender",
+                                                    "indexer", "reconcile", "report", "bench send"};
     return kCommands;
 }
 

@@ -71,9 +71,10 @@ Result<DataFolder, StoreError> open_data_folder(const RocksPlace& place, std::op
     const std::string& path = place.path;
     const auto slots = std::make_shared<rocks::SlotTableSet>(retention);
     const auto work = std::make_shared<rocks::WorkTableSet>(slots->shared_horizon());
-    auto folder = rocks::Folder::open(place, {slots, work});
+    const auto gateway = std::make_shared<rocks::GatewayTableSet>();
+    auto folder = rocks::Folder::open(place, {slots, work, gateway});
     if (folder) {
-        return DataFolder{std::move(*folder), slots, work};
+        return DataFolder{std::move(*folder), slots, work, gateway};
     }
     // Asked only now: closing the file gives up every lock that this process has on it, and it has none.
     if (const auto holder = holder_of(path)) {

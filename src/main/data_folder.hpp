@@ -7,6 +7,7 @@
 #include <sys/types.h>
 
 #include "base/result.hpp"
+#include "store/rocks/gateway/rocks_gateway_tables.hpp"
 #include "store/rocks/slots/rocks_slot_tables.hpp"
 #include "store/rocks/work/rocks_work_tables.hpp"
 
@@ -27,6 +28,7 @@ struct DataFolder {
     std::shared_ptr<rocks::Folder> folder;
     std::shared_ptr<const rocks::SlotTableSet> slots;
     std::shared_ptr<const rocks::WorkTableSet> work;
+    std::shared_ptr<const rocks::GatewayTableSet> gateway;
 
     // The slots in it, with their work.
     [[nodiscard]] std::unique_ptr<SlotTables> tables() const {

@@ -3,9 +3,11 @@
 #include <array>
 
 #include "door/http/dispatch_desk.hpp"
+#include "door/http/gateway_desk.hpp"
 #include "door/http/limit_desk.hpp"
 #include "door/http/slot_desk.hpp"
 #include "main/dispatch_part.hpp"
+#include "main/gateway_part.hpp"
 #include "main/limits_part.hpp"
 #include "main/part.hpp"
 #include "main/slots_part.hpp"
@@ -19,6 +21,7 @@ inline constexpr std::array kPartTable{
     PartPlan{"slot", http::slot_routes, open_slots_part},
     PartPlan{"limit", http::limit_routes, open_limits_part},
     PartPlan{"dispatch", http::dispatch_routes, open_dispatch_part},
+    PartPlan{"gateway", http::gateway_routes, open_gateway_part, has_gateway},
 };
 
 }  // namespace sluice

@@ -3,6 +3,7 @@
 #include <random>
 
 #include "main/data_folder.hpp"
+#include "store/memory/memory_gateway_tables.hpp"
 #include "store/memory/memory_slot_tables.hpp"
 #include "store/postgres/slots/postgres_slot_store.hpp"
 #include "store/postgres/work/postgres_work_store.hpp"
@@ -61,6 +62,7 @@ Result<OpenSlotStore, std::string> open_postgres(const Settings& settings, Ledge
 OpenSlotStore open_memory(const Settings& settings, LedgerWorld world) {
     OpenSlotStore opened;
     opened.slots = make_slot_ledger(make_memory_slot_tables(), ledger_options(settings), world);
+    opened.gateway = make_memory_gateway_tables();
     opened.described = "store memory";
     return opened;
 }
@@ -81,6 +83,7 @@ Result<OpenSlotStore, std::string> open_embedded(const Settings& settings, Ledge
     OpenSlotStore opened;
     opened.space = [&disk = *data->folder] { return disk.space(); };
     opened.slots = make_slot_ledger(data->tables(), ledger_options(settings), world);
+    opened.gateway = make_rocks_gateway_tables(data->folder, data->gateway);
     opened.described = "store embedded in " + settings.data;
     return opened;
 }

@@ -5,6 +5,7 @@
 #include <string>
 
 #include "app/dispatch/carriers.hpp"
+#include "app/gateway/gateway_tables.hpp"
 #include "app/slots/slot_ledger.hpp"
 #include "main/settings.hpp"
 #include "main/slot_figures.hpp"
@@ -22,8 +23,9 @@ Result<std::shared_ptr<postgres::Server>, std::string> open_postgres_server(
 struct OpenSlotStore {
     std::unique_ptr<SlotFigures> figures;  // The store has it from the start.
     std::unique_ptr<SlotStore> slots;
-    std::string described;    // For the line that says the server is ready; no password.
-    std::size_t workers = 1;  // How many batches it serves best at once.
+    std::unique_ptr<GatewayTables> gateway{};  // Null: this store keeps none.
+    std::string described;                     // For the line that says the server is ready; no password.
+    std::size_t workers = 1;                   // How many batches it serves best at once.
     std::function<std::optional<StoreSpace>()> space{};         // Empty: it is not on a disk of ours.
     std::function<postgres::HealthFigures()> health_figures{};  // Empty as well.
 };

@@ -60,6 +60,11 @@ _sluice() {
         --start) COMPREPLY=(); return ;;
         --lease) COMPREPLY=(); return ;;
         --on-store-failure) COMPREPLY=(); return ;;
+        --request-id) COMPREPLY=(); return ;;
+        --to) COMPREPLY=(); return ;;
+        --validity) COMPREPLY=(); return ;;
+        --rate-limit) COMPREPLY=(); return ;;
+        --time-window) COMPREPLY=(); return ;;
         --connections) COMPREPLY=(); return ;;
         --duration) COMPREPLY=(); return ;;
         --count) COMPREPLY=(); return ;;
@@ -71,11 +76,11 @@ _sluice() {
     for word in "${COMP_WORDS[@]:1:COMP_CWORD-1}"; do
         case $command in
             '') if [[ $word != -* ]]; then command=$word; fi ;;
-            slot | config | work | dead | dispatch | key | plan | bench | completion) if [[ $word != -* ]]; then command+=" $word"; fi ;;
+            slot | config | work | dead | dispatch | key | plan | user | bench | completion) if [[ $word != -* ]]; then command+=" $word"; fi ;;
         esac
     done
     case $command in
-        '') words='serve assign slot quote batch windows config work dead dispatch check key plan bench doctor wait completion help version --help --version' ;;
+        '') words='serve assign slot quote batch windows config work dead dispatch check key plan send user bench doctor wait completion help version --help --version' ;;
         'slot') words='get cancel move --help' ;;
         'config') words='list get set history --help' ;;
         'work') words='list --help' ;;
@@ -83,6 +88,7 @@ _sluice() {
         'dispatch') words='show pause resume rate --help' ;;
         'key') words='show reset override --help' ;;
         'plan') words='list set remove --help' ;;
+        'user') words='get set --help' ;;
         'bench') words='slots check --help' ;;
         'completion') words='bash zsh fish --help' ;;
         'serve') words='--listen --data --store --redis --kafka --plans --token-file --tls-cert --tls-key --tls-client-ca --log-level --log-format --config --print-config --help' ;;
@@ -111,6 +117,9 @@ _sluice() {
         'plan list') words='--token-file --server --ca --client-cert --client-key --output --help' ;;
         'plan set') words='--algorithm --capacity --refill --window --start --cooldown --max-per-hour --lease --on-store-failure --shadow --token-file --server --ca --client-cert --client-key --output --help' ;;
         'plan remove') words='--token-file --server --ca --client-cert --client-key --output --help' ;;
+        'send') words='--request-id --to --from --validity --server --ca --client-cert --client-key --output --help' ;;
+        'user get') words='--server --ca --client-cert --client-key --output --help' ;;
+        'user set') words='--rate-limit --time-window --token-file --server --ca --client-cert --client-key --output --help' ;;
         'bench slots') words='--connections --duration --count --rate --max-per-window --window-size --at --prefix --yes --json --token-file --server --ca --client-cert --client-key --output --help' ;;
         'bench check') words='--connections --duration --count --rate --plan --tokens --keys --prefix --yes --json --token-file --server --ca --client-cert --client-key --output --help' ;;
         'doctor') words='--config --data --recount --accept-loss --token-file --server --ca --client-cert --client-key --output --help' ;;

@@ -61,6 +61,11 @@ _sluice() {
         --start) return ;;
         --lease) return ;;
         --on-store-failure) return ;;
+        --request-id) return ;;
+        --to) return ;;
+        --validity) return ;;
+        --rate-limit) return ;;
+        --time-window) return ;;
         --connections) return ;;
         --duration) return ;;
         --count) return ;;
@@ -72,11 +77,11 @@ _sluice() {
     for word in "${(@)words[2,CURRENT - 1]}"; do
         case $command in
             '') if [[ $word != -* ]]; then command=$word; fi ;;
-            slot | config | work | dead | dispatch | key | plan | bench | completion) if [[ $word != -* ]]; then command+=" $word"; fi ;;
+            slot | config | work | dead | dispatch | key | plan | user | bench | completion) if [[ $word != -* ]]; then command+=" $word"; fi ;;
         esac
     done
     case $command in
-        '') offered='serve assign slot quote batch windows config work dead dispatch check key plan bench doctor wait completion help version --help --version' ;;
+        '') offered='serve assign slot quote batch windows config work dead dispatch check key plan send user bench doctor wait completion help version --help --version' ;;
         'slot') offered='get cancel move --help' ;;
         'config') offered='list get set history --help' ;;
         'work') offered='list --help' ;;
@@ -84,6 +89,7 @@ _sluice() {
         'dispatch') offered='show pause resume rate --help' ;;
         'key') offered='show reset override --help' ;;
         'plan') offered='list set remove --help' ;;
+        'user') offered='get set --help' ;;
         'bench') offered='slots check --help' ;;
         'completion') offered='bash zsh fish --help' ;;
         'serve') offered='--listen --data --store --redis --kafka --plans --token-file --tls-cert --tls-key --tls-client-ca --log-level --log-format --config --print-config --help' ;;
@@ -112,6 +118,9 @@ _sluice() {
         'plan list') offered='--token-file --server --ca --client-cert --client-key --output --help' ;;
         'plan set') offered='--algorithm --capacity --refill --window --start --cooldown --max-per-hour --lease --on-store-failure --shadow --token-file --server --ca --client-cert --client-key --output --help' ;;
         'plan remove') offered='--token-file --server --ca --client-cert --client-key --output --help' ;;
+        'send') offered='--request-id --to --from --validity --server --ca --client-cert --client-key --output --help' ;;
+        'user get') offered='--server --ca --client-cert --client-key --output --help' ;;
+        'user set') offered='--rate-limit --time-window --token-file --server --ca --client-cert --client-key --output --help' ;;
         'bench slots') offered='--connections --duration --count --rate --max-per-window --window-size --at --prefix --yes --json --token-file --server --ca --client-cert --client-key --output --help' ;;
         'bench check') offered='--connections --duration --count --rate --plan --tokens --keys --prefix --yes --json --token-file --server --ca --client-cert --client-key --output --help' ;;
         'doctor') offered='--config --data --recount --accept-loss --token-file --server --ca --client-cert --client-key --output --help' ;;

@@ -134,7 +134,8 @@ TEST(Serve, LogsInJsonWhenAskedTo) {
         server.process().errors(),
         MatchesRegex("\\{\"time\":\"" + kTime +
                      "\",\"level\":\"INFO\",\"component\":\"Sluice\",\"message\":\"Sluice is ready on "
-                     "http://127.0.0.1:[0-9]+, store memory, limits in memory, dispatch on\"\\}\n"));
+                     "http://127.0.0.1:[0-9]+, store memory, limits in memory, dispatch on, "
+                     "gateway on\"\\}\n"));
 }
 
 TEST(Serve, AsksForTheTokenAndReloadsIt) {

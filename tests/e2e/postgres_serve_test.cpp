@@ -67,6 +67,15 @@ TEST_F(ServeOnPostgres, SaysThatNobodyIsThere) {
                 HasSubstr("PostgreSQL cannot be reached"));
 }
 
+TEST_F(ServeOnPostgres, HasNoGatewayYet) {
+    CliServer server{{"--store", dsn()}};
+
+    EXPECT_THAT(server.process().errors(), Not(HasSubstr("gateway")));
+    EXPECT_EQ(call(server.port(), "POST", "/api/send", R"({"userId":101,"message":"x"})").code(),
+              "not_found");
+    EXPECT_THAT(server.run({"send", "101", "x"}).errors, HasSubstr("404"));
+}
+
 TEST_F(ServeOnPostgres, SaysThatTheRoleLacksRightsAndLeavesNothing) {
     const std::string role = "sluice_test_poor_" + std::to_string(port_of(dsn()));
     ask(*connect(), "drop role if exists " + role);

@@ -56,6 +56,7 @@ fi
 start_server
 authorization="Authorization: Bearer $(cat "$work/token")"
 change POST /admin/rate-limit/config '{"configName":"default","maxPerWindow":1000,"windowSize":"PT4S"}'
+change POST /api/config '{"userId":0,"rateLimit":1000,"timeWindow":5}'
 change PUT /admin/plans/gold '{"algorithm":"token_bucket","capacity":1000,"refill":"1000/s"}'
 
 # It keeps notes where it runs.

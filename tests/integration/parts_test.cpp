@@ -55,8 +55,8 @@ TEST_F(DaemonWithATrialPart, HasItsRouteItsJobItsFigureAndItsState) {
     }
 
     EXPECT_THAT(get("/metrics"), HasSubstr("\nsluice_trial_rounds_total "));
-    EXPECT_EQ(get("/readyz"),
-              R"({"status":"degraded","slots":"ok","limits":"ok","dispatch":"ok","trial":"on_trial"})");
+    EXPECT_EQ(get("/readyz"), R"({"status":"degraded","slots":"ok","limits":"ok","dispatch":"ok",)"
+                              R"("gateway":"ok","trial":"on_trial"})");
     EXPECT_THAT(get("/admin/plans"), HasSubstr("\"plans\":[]"));
 }
 
