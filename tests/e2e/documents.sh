@@ -28,6 +28,9 @@ readonly -A must_print=(
     [docs/dispatch.md]='1 pay-1 .* sent
 1 ^  attempt
 1 host  bank.example'
+    [docs/gateway.md]='3 Message Sent Successfully
+1 exit code 4
+1 "state":"\(queued\|sent\)"'
     [docs/slots.md]='2 ^60$'
     [docs/operations.md]='1 "configs":\[\]
 2 open files:
