@@ -1,4 +1,4 @@
-#include "store/postgres/limits/key_turns.hpp"
+#include "store/postgres/client/key_turns.hpp"
 
 #include <algorithm>
 

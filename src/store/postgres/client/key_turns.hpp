@@ -11,9 +11,10 @@
 
 namespace sluice::postgres {
 
-// Lets those calls of one process that charge the same key go one after the other. In PostgreSQL each would
-// wait for the other's commit, and a slow disk would make them believe that somebody else holds the key. Also
-// remembers for a moment which keys others were found to hold, so not every call waits for them anew.
+// Lets those calls of one process that charge the same key, or count for the same user, go one after the
+// other. In PostgreSQL each would wait for the other's commit, and a slow disk would make them believe that
+// somebody else holds the row. Also remembers for a moment which keys others were found to hold, so not every
+// call waits for them anew.
 // Thread safety: all of it.
 class KeyTurns {
 public:
