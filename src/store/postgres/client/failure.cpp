@@ -3,8 +3,8 @@
 namespace sluice::postgres {
 
 bool Failure::retryable() const {
-    return connection_lost || outcome_unknown || means(Meaning::Passing) || means(Meaning::ReadOnly) ||
-           means(Meaning::Held);
+    return connection_lost || outcome_unknown || means(Meaning::Passing) || means(Meaning::DiskFull) ||
+           means(Meaning::ReadOnly) || means(Meaning::Held);
 }
 
 std::string cannot_connect(const Failure& failure) {

@@ -13,8 +13,9 @@ struct Row {
 
 // Codes with SL are raised by the functions in sql/, where docs/sql.md explains those that applications meet.
 constexpr auto kMeanings = std::to_array<Row>({
-    {"08", Meaning::Passing},     // Not reached, or lost.
-    {"53", Meaning::Passing},     // Full: connections, memory, disk.
+    {"08", Meaning::Passing},  // Not reached, or lost.
+    {"53100", Meaning::DiskFull},
+    {"53", Meaning::Passing},     // Full: connections, memory.
     {"40001", Meaning::Passing},  // Could not be made serial.
     {"57014", Meaning::Passing},  // Took too long.
     {"57P01", Meaning::Passing},  // Stopped.

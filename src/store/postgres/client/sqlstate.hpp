@@ -8,6 +8,7 @@ namespace sluice::postgres {
 enum class Meaning {
     Other,             // Nobody expected it.
     Passing,           // The server is full, starting, stopping or away, or was in the way of itself.
+    DiskFull,          // Passes too, when somebody has made room.
     ReadOnly,          // A standby, after a failover. Passes too.
     Held,              // A lock was not given in time, or had to be taken away. Passes too.
     Contended,         // The store's own functions waited for others in vain.
