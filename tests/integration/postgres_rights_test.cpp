@@ -66,7 +66,8 @@ TEST_F(SqlFunctions, AClientMayAssignAndNothingElse) {
     for (const std::string relation :
          {"rl_event_wndw_config", "rl_wndw_ct", "rl_event_slot_dtl", "rl_wndw_frontier_trk", "sluice.pool",
           "sluice.slot_past", "sluice.schema_version", "sluice.recount", "sluice.rate_limit_event_slot",
-          "sluice.limit_state", "sluice.plan", "sluice.admin_plan"}) {
+          "sluice.limit_state", "sluice.plan", "sluice.admin_plan", "\"PostgresEntity\"",
+          "sluice.gateway_message", "sluice.gateway_request", "sluice.gateway_outbox"}) {
         EXPECT_EQ(state_of(*session, "select * from " + relation), kDenied) << relation;
         EXPECT_NE(state_of(*session, "delete from " + relation), "") << relation;
     }

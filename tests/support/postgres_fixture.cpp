@@ -68,10 +68,11 @@ const std::string kEmptySlots =
     "truncate rl_event_wndw_config, rl_wndw_ct, rl_event_slot_dtl, rl_wndw_frontier_trk, sluice.pool,"
     " sluice.slot_past, sluice.limit_state, sluice.plan, sluice.admin_plan, sluice.work,"
     " sluice.work_order, sluice.dispatch_audit, sluice.work_sent, sluice.dispatch_hold, sluice.dispatch_rate,"
-    " sluice.dispatch_terms, sluice.dispatch_keeper, sluice.dispatch_permit;"
+    " sluice.dispatch_terms, sluice.dispatch_keeper, sluice.dispatch_permit, \"PostgresEntity\","
+    " sluice.gateway_message, sluice.gateway_request, sluice.gateway_outbox;"
     " alter sequence sluice.config_number restart; alter sequence sluice.slot_number restart;"
     " alter sequence sluice.test_clock restart;"
-    " select count(*) = 4 from pg_class c join pg_namespace n on n.oid = c.relnamespace"
+    " select count(*) = 5 from pg_class c join pg_namespace n on n.oid = c.relnamespace"
     " where c.relkind = 'r' and n.nspname <> 'sluice' and n.nspname not like 'pg\\_%'"
     " and n.nspname <> 'information_schema'";
 
