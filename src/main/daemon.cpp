@@ -15,19 +15,11 @@ namespace {
 
 constexpr std::string_view kComponent = "Sluice";
 
-std::vector<PartPlan> parts_there(std::span<const PartPlan> all, const Settings& settings) {
-    std::vector<PartPlan> there;
-    std::ranges::copy_if(all, std::back_inserter(there), [&](const PartPlan& plan) {
-        return plan.is_there == nullptr || plan.is_there(settings);
-    });
-    return there;
-}
-
 }  // namespace
 
 Daemon::Daemon(const SettingsInForce& in_force, const DaemonPlan& plan)
     : in_force_{in_force},
-      plans_{parts_there(plan.parts, settings_)},
+      plans_{plan.parts.begin(), plan.parts.end()},
       log_{make_daemon_log(settings_.log_level, settings_.log_format, clock_)} {
     desk_.openapi_json = plan.openapi_json;
     desk_.metrics_text = [this] { return metrics(); };

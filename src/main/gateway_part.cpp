@@ -4,11 +4,11 @@
 
 #include <prometheus/metric_family.h>
 
-#include "app/gateway/gateway_ledger.hpp"
 #include "app/gateway/gateway_service.hpp"
 #include "app/gateway/outbox_sender.hpp"
 #include "base/hex.hpp"
 #include "door/http/gateway_desk.hpp"
+#include "main/gateway_store_choice.hpp"
 #include "main/gateway_tallies.hpp"
 #include "main/message_lines.hpp"
 
@@ -36,11 +36,12 @@ std::string describe(const Settings& settings) {
 
 class GatewayPart final : public Part {
 public:
-    explicit GatewayPart(const PartWorld& world)
-        : store_{make_gateway_ledger(std::move(world.slots.gateway), {world.clock, world.log})},
+    GatewayPart(const PartWorld& world, ChosenGatewayStore chosen)
+        : store_{std::move(chosen.store)},
           lines_{make_message_lines(world.settings.log_format, world.clock)},
-          sender_{{store_->outbox(), *lines_, tallies_, world.log, world.runtime}, std::random_device{}()},
-          service_{{},
+          sender_{{store_->outbox(), *lines_, tallies_, world.log, world.runtime, chosen.look_every},
+                  std::random_device{}()},
+          service_{{.workers = chosen.workers},
                    {*store_, nullptr, tallies_, world.log, world.runtime, draw_message_id,
                     [this] { sender_.nudge(); }}},
           desk_{service_, world.log},
@@ -76,10 +77,12 @@ private:
 
 }  // namespace
 
-bool has_gateway(const Settings& settings) { return settings.store != StoreKind::Postgres; }
-
 Result<std::unique_ptr<Part>, std::string> open_gateway_part(const PartWorld& world) {
-    return std::unique_ptr<Part>{std::make_unique<GatewayPart>(world)};
+    auto chosen = choose_gateway_store(world);
+    if (!chosen) {
+        return Unexpected{chosen.error()};
+    }
+    return std::unique_ptr<Part>{std::make_unique<GatewayPart>(world, *std::move(chosen))};
 }
 
 }  // namespace sluice

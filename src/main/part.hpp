@@ -64,9 +64,6 @@ struct PartPlan {
     std::string_view name;  // Of the fragment of openapi.json: <name>_routes.json.
     std::span<const http::Route> (*routes)();
     Result<std::unique_ptr<Part>, std::string> (*open)(const PartWorld& world);  // Fails with one sentence.
-    // Whether there is such a part with these settings: without it its routes are unknown paths. Null:
-    // always.
-    bool (*is_there)(const Settings& settings) = nullptr;
 };
 
 }  // namespace sluice

@@ -21,7 +21,7 @@ inline constexpr std::array kPartTable{
     PartPlan{"slot", http::slot_routes, open_slots_part},
     PartPlan{"limit", http::limit_routes, open_limits_part},
     PartPlan{"dispatch", http::dispatch_routes, open_dispatch_part},
-    PartPlan{"gateway", http::gateway_routes, open_gateway_part, has_gateway},
+    PartPlan{"gateway", http::gateway_routes, open_gateway_part},
 };
 
 }  // namespace sluice

@@ -67,15 +67,6 @@ TEST_F(ServeOnPostgres, SaysThatNobodyIsThere) {
                 HasSubstr("PostgreSQL cannot be reached"));
 }
 
-TEST_F(ServeOnPostgres, HasNoGatewayYet) {
-    CliServer server{{"--store", dsn()}};
-
-    EXPECT_THAT(server.process().errors(), Not(HasSubstr("gateway")));
-    EXPECT_EQ(call(server.port(), "POST", "/api/send", R"({"userId":101,"message":"x"})").code(),
-              "not_found");
-    EXPECT_THAT(server.run({"send", "101", "x"}).errors, HasSubstr("404"));
-}
-
 TEST_F(ServeOnPostgres, SaysThatTheRoleLacksRightsAndLeavesNothing) {
     const std::string role = "sluice_test_poor_" + std::to_string(port_of(dsn()));
     ask(*connect(), "drop role if exists " + role);
@@ -139,7 +130,7 @@ TEST_F(ServeOnPostgres, SaysThatCommitsAreNotDurable) {
 
     EXPECT_TRUE(sluice.process().wait_for_error_text("answers commits before they are durable"));
     EXPECT_EQ(call(sluice.port(), "GET", "/readyz").body,
-              R"({"status":"degraded","slots":"not_durable","limits":"ok","dispatch":"ok"})");
+              R"({"status":"degraded","slots":"not_durable","limits":"ok","dispatch":"ok","gateway":"ok"})");
     const CliResult doctor = run_cli({"doctor"}, {{"SLUICE_SERVER", sluice.url()}, {"SLUICE_STORE", dsn()}});
     EXPECT_THAT(doctor.out + doctor.errors, HasSubstr("answers commits before they are durable"));
 }
@@ -151,8 +142,9 @@ TEST_F(ServeOnPostgres, SaysThatItsClockDiffersFromTheServers) {
     CliServer sluice{{"--store", dsn()}, ahead};
 
     EXPECT_TRUE(sluice.process().wait_for_error_text("s ahead of PostgreSQL's; set it right"));
-    EXPECT_EQ(call(sluice.port(), "GET", "/readyz").body,
-              R"({"status":"degraded","slots":"clock_differs","limits":"ok","dispatch":"ok"})");
+    EXPECT_EQ(
+        call(sluice.port(), "GET", "/readyz").body,
+        R"({"status":"degraded","slots":"clock_differs","limits":"ok","dispatch":"ok","gateway":"ok"})");
     EXPECT_THAT(call(sluice.port(), "GET", "/metrics").body,
                 ContainsRegex("sluice_postgres_clock_difference_seconds (29|30)"));
     Variables doctor = ahead;

@@ -108,7 +108,7 @@ TEST_F(PostgresFailover, AnOldPrimaryThatComesBackIsNotWrittenTo) {
     EXPECT_TRUE(node.process().wait_for_error_text("timeline 2: connections to timeline 1 are dropped"));
     EXPECT_TRUE(node.process().wait_for_error_text("it is an old primary, and is not used"));
     EXPECT_EQ(call(node.port(), "GET", "/readyz").body,
-              R"({"status":"degraded","slots":"stray_server","limits":"ok","dispatch":"ok"})");
+              R"({"status":"degraded","slots":"stray_server","limits":"ok","dispatch":"ok","gateway":"ok"})");
     const std::string metrics = call(node.port(), "GET", "/metrics").body;
     EXPECT_THAT(metrics, HasSubstr("\nsluice_postgres_timeline 2\n"));
     EXPECT_EQ(metrics.find("\nsluice_postgres_strays_refused_total 0\n"), std::string::npos);

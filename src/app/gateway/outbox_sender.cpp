@@ -11,7 +11,22 @@ constexpr Backoff::Bounds kPauses{std::chrono::milliseconds{100}, std::chrono::s
 OutboxSender::OutboxSender(OutboxSenderWorld world, std::uint64_t seed)
     : world_{world},
       backoff_{kPauses, seed},
-      job_{world.runtime, Repeating::Pause{0}, [this](const std::stop_token& stop) { return run(stop); }} {}
+      job_{world.runtime, Repeating::Pause{0}, [this](const std::stop_token& stop) { return run(stop); }},
+      looks_{world.runtime.timer([this] { look(); })} {
+    if (world_.look_every) {
+        looks_->set(world_.runtime.now() + *world_.look_every);
+    }
+}
+
+void OutboxSender::stop() {
+    looks_->stop();
+    job_.stop();
+}
+
+void OutboxSender::look() {
+    job_.nudge();
+    looks_->set(world_.runtime.now() + *world_.look_every);
+}
 
 Repeating::Pause OutboxSender::run(const std::stop_token& stop) {
     std::size_t found = 0;

@@ -1,5 +1,9 @@
 #pragma once
 
+#include <chrono>
+#include <memory>
+#include <optional>
+
 #include "app/gateway/gateway_observer.hpp"
 #include "app/gateway/outbox.hpp"
 #include "base/backoff.hpp"
@@ -15,11 +19,14 @@ struct OutboxSenderWorld {
     GatewayMetrics& metrics;
     Log& log;
     Runtime& runtime;
+    // How often to look for what nobody here was told of: other nodes share the outbox, and may be gone.
+    // Absent: nobody does.
+    std::optional<std::chrono::milliseconds> look_every{};
 };
 
 // Sends what waits in the outbox, the oldest first, and closes it when it has left: a kill between the two
 // sends it again, under the same id. What is older than its validity is not sent. What could not be closed is
-// closed later, and not sent again by this process. While nothing waits it rests.
+// closed later, and not sent again by this process. While nothing waits it rests, but for its looks.
 // Thread safety: nudge() from any thread; stop() and the end from any but the outlet's.
 class OutboxSender {
 public:
@@ -27,11 +34,14 @@ public:
 
     // Begins at once with what was left waiting.
     OutboxSender(OutboxSenderWorld world, std::uint64_t seed);
+    ~OutboxSender() { stop(); }
+    OutboxSender(const OutboxSender&) = delete;
+    OutboxSender& operator=(const OutboxSender&) = delete;
 
     // Something waits.
     void nudge() { job_.nudge(); }
     // No message is begun any more, and none is under way when this returns.
-    void stop() { job_.stop(); }
+    void stop();
 
 private:
     Repeating::Pause run(const std::stop_token& stop);
@@ -40,11 +50,13 @@ private:
     bool send(const WaitingMessage& waiting);
     // Closes all that has left. False: it failed.
     bool close();
+    void look();
 
     const OutboxSenderWorld world_;
     Backoff backoff_;
     std::vector<OutboxClosing> left_;  // Not closed yet.
-    Repeating job_;                    // Last: it uses all the rest.
+    Repeating job_;                    // It uses all above.
+    const std::unique_ptr<Timer> looks_;
 };
 
 }  // namespace sluice

@@ -147,5 +147,22 @@ TEST_F(OutboxSenderTest, PausesLongerTheLongerItFails) {
     EXPECT_GT(metrics_.of("sender failed"), 100U);
 }
 
+TEST_F(OutboxSenderTest, LooksForWhatNobodyToldItOfWhereOthersShareTheOutbox) {
+    sender_.stop();
+    OutboxSender shares{{store_->outbox(), outlet_, metrics_, log_, runtime_, 5s}, 2};
+    let_run();
+    put(message(kAnn, "of another node"));
+    let_run(4s);
+    EXPECT_THAT(sent(), IsEmpty());
+
+    let_run(1s);
+    EXPECT_THAT(sent(), ElementsAre("of another node"));
+    put(message(kAnn, "and another"));
+    let_run(5s);
+
+    EXPECT_THAT(sent(), ElementsAre("of another node", "and another"));
+    shares.stop();
+}
+
 }  // namespace
 }  // namespace sluice::test
