@@ -18,6 +18,7 @@ struct Destroy {
     void operator()(rd_kafka_error_t* it) const { ::rd_kafka_error_destroy(it); }
     void operator()(rd_kafka_AdminOptions_t* it) const { ::rd_kafka_AdminOptions_destroy(it); }
     void operator()(rd_kafka_NewTopic_t* it) const { ::rd_kafka_NewTopic_destroy(it); }
+    void operator()(rd_kafka_headers_t* it) const { ::rd_kafka_headers_destroy(it); }
     void operator()(const rd_kafka_metadata_t* it) const { ::rd_kafka_metadata_destroy(it); }
 };
 template <class T>

@@ -67,18 +67,19 @@ rd_kafka_vu_t bytes(rd_kafka_vtype_t kind, const std::string& text) {
     return value;
 }
 
-rd_kafka_vu_t header(const std::pair<std::string, std::string>& given) {
-    rd_kafka_vu_t value = argument(RD_KAFKA_VTYPE_HEADER);
-    value.u.header.name = given.first.c_str();
-    value.u.header.val = given.second.data();
-    value.u.header.size = static_cast<ssize_t>(given.second.size());
-    return value;
+Owned<rd_kafka_headers_t> headers_of(const Message& message) {
+    Owned<rd_kafka_headers_t> headers{::rd_kafka_headers_new(message.headers.size())};
+    for (const auto& [name, value] : message.headers) {
+        ::rd_kafka_header_add(headers.get(), name.data(), static_cast<ssize_t>(name.size()), value.data(),
+                              static_cast<ssize_t>(value.size()));
+    }
+    return headers;
 }
 
-// REQUIRES: message and opaque outlive what is returned.
-std::vector<rd_kafka_vu_t> arguments(const Message& message, void* opaque) {
+// REQUIRES: all that is given outlives what is returned.
+std::vector<rd_kafka_vu_t> arguments(const Message& message, rd_kafka_headers_t* headers, void* opaque) {
     std::vector<rd_kafka_vu_t> list;
-    list.reserve(5 + message.headers.size());
+    list.reserve(6);
     list.push_back(argument(RD_KAFKA_VTYPE_TOPIC));
     list.back().u.cstr = message.topic.c_str();
     list.push_back(argument(RD_KAFKA_VTYPE_MSGFLAGS));
@@ -89,9 +90,9 @@ std::vector<rd_kafka_vu_t> arguments(const Message& message, void* opaque) {
     if (message.key) {
         list.push_back(bytes(RD_KAFKA_VTYPE_KEY, *message.key));
     }
-    for (const auto& given : message.headers) {
-        list.push_back(header(given));
-    }
+    // Not one by one: librdkafka 2.0 frees those twice when it refuses the message.
+    list.push_back(argument(RD_KAFKA_VTYPE_HEADERS));
+    list.back().u.headers = headers;
     return list;
 }
 
@@ -131,10 +132,12 @@ Handle::~Handle() {
 
 std::optional<Report> Handle::produce(const Message& message, Producer::Done& done) {
     auto kept = std::make_unique<Producer::Done>(std::move(done));
-    const auto list = arguments(message, kept.get());
+    auto headers = headers_of(message);
+    const auto list = arguments(message, headers.get(), kept.get());
     const Owned<rd_kafka_error_t> error{::rd_kafka_produceva(client_.get(), list.data(), list.size())};
     if (error == nullptr) {
-        static_cast<void>(kept.release());  // Until the delivery report brings it back.
+        static_cast<void>(headers.release());  // The message's now.
+        static_cast<void>(kept.release());     // Until the delivery report brings it back.
         return std::nullopt;
     }
     done = std::move(*kept);

@@ -1,4 +1,6 @@
 // What brokers answer, and what publishers hear. On librdkafka's mock, which gives every answer on demand.
+#include <thread>
+
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -92,6 +94,22 @@ TEST_F(KafkaOutcome, IsUnknownWhenNoAnswerComesInTime) {
     EXPECT_EQ(report.outcome, Outcome::Unknown);
     EXPECT_LT(std::chrono::steady_clock::now() - start, impatient("").publish_timeout + kReportSlack);
     mock_.set_delay(0);
+}
+
+// librdkafka 2.0 frees headers twice then, if it made them by itself. It refuses a message at once only while
+// others to its topic wait, and it has looked for the topic long enough.
+TEST_F(KafkaOutcome, IsNotPersistedWithHeadersWhenTheTopicIsKnownToBeMissing) {
+    mock_.set_topic_error("missing", RD_KAFKA_RESP_ERR_UNKNOWN_TOPIC_OR_PART);
+    const auto end = std::chrono::steady_clock::now() + impatient("").publish_timeout;
+    int last = 0;
+    while (std::chrono::steady_clock::now() < end) {
+        last = probe_.publish({.topic = "missing", .value = "v", .headers = {{"a", "b"}}});
+        std::this_thread::sleep_for(milliseconds{10});  // Between two messages.
+    }
+
+    for (int number = 0; number <= last; ++number) {
+        EXPECT_EQ(probe_.report_of(number).outcome, Outcome::NotPersisted);
+    }
 }
 
 TEST_F(KafkaOutcome, IsNotPersistedWhileNobodyKnowsTheTopicAndDeliveredWhenItIsThere) {
