@@ -21,6 +21,10 @@ void MockKafka::answer(std::int16_t request, const std::vector<rd_kafka_resp_err
     ::rd_kafka_mock_push_request_errors_array(cluster_, request, errors.size(), errors.data());
 }
 
+void MockKafka::create_topic(const std::string& topic, int partitions) {
+    ::rd_kafka_mock_topic_create(cluster_, topic.c_str(), partitions, 1);
+}
+
 void MockKafka::set_topic_error(const std::string& topic, rd_kafka_resp_err_t error) {
     ::rd_kafka_mock_topic_set_error(cluster_, topic.c_str(), error);
 }

@@ -22,6 +22,7 @@ public:
     [[nodiscard]] std::string brokers() const { return ::rd_kafka_mock_cluster_bootstraps(cluster_); }
     // The next requests of a kind are answered so, one after another.
     void answer(std::int16_t request, const std::vector<rd_kafka_resp_err_t>& errors);
+    void create_topic(const std::string& topic, int partitions);
     // What is asked about a topic from now on.
     void set_topic_error(const std::string& topic, rd_kafka_resp_err_t error);
     void set_down() { ::rd_kafka_mock_broker_set_down(cluster_, 1); }

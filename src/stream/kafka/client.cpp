@@ -56,16 +56,30 @@ Result<Owned<rd_kafka_t>, std::string> open_client(const Access& access, const C
             return Failure{done.error()};
         }
     }
-    ::rd_kafka_conf_set_events(
-        conf.get(), RD_KAFKA_EVENT_DR | RD_KAFKA_EVENT_ERROR | RD_KAFKA_EVENT_LOG | RD_KAFKA_EVENT_STATS);
+    constexpr int kOfAll = RD_KAFKA_EVENT_ERROR | RD_KAFKA_EVENT_LOG | RD_KAFKA_EVENT_STATS;
+    ::rd_kafka_conf_set_events(conf.get(), kOfAll | (settings.kind == RD_KAFKA_PRODUCER
+                                                         ? RD_KAFKA_EVENT_DR
+                                                         : RD_KAFKA_EVENT_FETCH | RD_KAFKA_EVENT_REBALANCE));
     Words words{};
-    Owned<rd_kafka_t> client{::rd_kafka_new(RD_KAFKA_PRODUCER, conf.get(), words.data(), words.size())};
+    Owned<rd_kafka_t> client{::rd_kafka_new(settings.kind, conf.get(), words.data(), words.size())};
     if (client == nullptr) {
         return Failure{std::string{"Kafka: "} + words.data() + "."};
     }
     static_cast<void>(conf.release());  // The client's now.
     ::rd_kafka_set_log_queue(client.get(), nullptr);
     return client;
+}
+
+// The statistics are JSON of librdkafka's own making, in which a broker that can be used has this field, and
+// nothing else has. Names of topics and hosts have no quotes.
+std::size_t connected_in(std::string_view statistics) {
+    constexpr std::string_view kConnected = R"("state":"UP")";
+    std::size_t count = 0;
+    for (auto at = statistics.find(kConnected); at != std::string_view::npos;
+         at = statistics.find(kConnected, at + kConnected.size())) {
+        ++count;
+    }
+    return count;
 }
 
 }  // namespace sluice::kafka

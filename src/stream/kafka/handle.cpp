@@ -41,18 +41,6 @@ ClientSettings producer_settings(const ProducerOptions& options) {
     };
 }
 
-// How many brokers are connected, by librdkafka's statistics: JSON of its own making, in which a broker that
-// can be used has this field, and nothing else has. Names of topics and hosts have no quotes.
-std::size_t connected_in(std::string_view statistics) {
-    constexpr std::string_view kConnected = R"("state":"UP")";
-    std::size_t count = 0;
-    for (auto at = statistics.find(kConnected); at != std::string_view::npos;
-         at = statistics.find(kConnected, at + kConnected.size())) {
-        ++count;
-    }
-    return count;
-}
-
 rd_kafka_vu_t argument(rd_kafka_vtype_t kind) {
     rd_kafka_vu_t value{};
     value.vtype = kind;

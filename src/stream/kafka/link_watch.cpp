@@ -7,8 +7,9 @@ constexpr int kEmptyLooksMax = 2;
 
 }  // namespace
 
-LinkWatch::LinkWatch(std::string brokers, ProducerWorld world)
-    : name_{"Kafka at " + std::move(brokers)}, world_{world} {
+LinkWatch::LinkWatch(const LinkName& name, ClientWorld world)
+    : name_{"Kafka at " + name.brokers + (name.purpose.empty() ? "" : ", for the " + name.purpose + ",")},
+      world_{world} {
     state_ = {.since = world.clock.now(), .reason = name_ + " has not answered yet"};
 }
 

@@ -77,10 +77,10 @@ private:
 
 class KafkaProducer final : public Producer, private HandleListener {
 public:
-    KafkaProducer(ProducerOptions options, ProducerWorld world, std::unique_ptr<Handle> handle)
+    KafkaProducer(ProducerOptions options, ClientWorld world, std::unique_ptr<Handle> handle)
         : options_{std::move(options)},
           world_{world},
-          link_{options_.access.brokers, world},
+          link_{{options_.access.brokers, options_.purpose}, world},
           wake_{::eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC)},
           current_{std::move(handle)},
           thread_{[this](const std::stop_token& stop) { run(stop); }} {}
@@ -231,7 +231,7 @@ private:
     void told(const std::string& line) override { world_.log.write(LogLevel::Debug, kLogComponent, line); }
 
     const ProducerOptions options_;
-    const ProducerWorld world_;
+    const ClientWorld world_;
     LinkWatch link_;
     const int wake_;  // An eventfd.
     PendingCount pending_;
@@ -248,7 +248,7 @@ private:
 
 }  // namespace
 
-Result<std::unique_ptr<Producer>, std::string> make_producer(ProducerOptions options, ProducerWorld world) {
+Result<std::unique_ptr<Producer>, std::string> make_producer(ProducerOptions options, ClientWorld world) {
     auto handle = Handle::open(options);
     if (!handle) {
         return Unexpected{handle.error()};

@@ -6,11 +6,11 @@
 #include <utility>
 #include <vector>
 
-#include "base/log.hpp"
 #include "base/result.hpp"
 #include "base/time.hpp"
 #include "base/unique_function.hpp"
 #include "stream/kafka/access.hpp"
+#include "stream/kafka/link_state.hpp"
 #include "stream/kafka/report.hpp"
 
 namespace sluice::kafka {
@@ -22,14 +22,6 @@ struct Message {
     std::vector<std::pair<std::string, std::string>> headers{};  // In this order.
 };
 
-// Whether any broker can be reached, by a producer that works.
-struct LinkState {
-    bool up = false;
-    bool ever_up = false;  // False: none has answered since the start.
-    Instant since{};       // When it became so.
-    std::string reason{};  // Why it is down; a sentence without its full stop. Empty: it is up.
-};
-
 struct ProducerOptions {
     Access access;
     // A message that is not acknowledged so long after publish() is given up. See kReportSlack.
@@ -37,6 +29,7 @@ struct ProducerOptions {
     // What waits to be sent, or for an acknowledgement. More is refused at once.
     std::size_t messages_max = 10'000;
     std::size_t bytes_max = std::size_t{64} << 20;
+    std::string purpose{};  // Whose producer it is, for the log. Empty: nobody else has one.
 };
 
 // librdkafka looks for messages whose time is over once a second: so long after it an outcome may come.
@@ -72,14 +65,8 @@ public:
     virtual void stop() = 0;
 };
 
-// What surrounds a producer, and outlives it.
-struct ProducerWorld {
-    const Clock& clock;
-    Log& log;
-};
-
 // Waits for no broker: it becomes up when one answers. Fails with one sentence, in librdkafka's words, on
 // properties that it does not know or does not want.
-Result<std::unique_ptr<Producer>, std::string> make_producer(ProducerOptions options, ProducerWorld world);
+Result<std::unique_ptr<Producer>, std::string> make_producer(ProducerOptions options, ClientWorld world);
 
 }  // namespace sluice::kafka

@@ -19,7 +19,7 @@ protected:
     const Instant start_ = kEpoch + seconds{100};
     HandClock clock_{start_};
     RecordingLog log_;
-    LinkWatch watch_{"b:1", {clock_, log_}};
+    LinkWatch watch_{{"b:1"}, {clock_, log_}};
 };
 
 TEST_F(KafkaLinkWatch, IsNotUpBeforeTheFirstAnswer) {
