@@ -15,8 +15,8 @@ struct TopicTerms {
     int replication = 1;
 };
 
-// Makes the topic, unless it is there already, with whatever terms. Blocks, for `timeout` at most. Fails with
-// one sentence.
+// Makes the topic, unless it is there already, with whatever terms: who may not make topics can use one that
+// is there. Blocks, for `timeout` at most. Fails with one sentence.
 Result<void, std::string> ensure_topic(const Access& access, const TopicTerms& topic, Duration timeout);
 
 struct ClusterFacts {
