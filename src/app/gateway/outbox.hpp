@@ -19,7 +19,9 @@ struct OutgoingMessage {
     std::string text;
     std::optional<Party> to{};
     std::optional<Party> from{};
-    std::optional<Instant> expires{};  // It is not sent at this time or later.
+    std::optional<Instant> expires{};       // It is not sent at this time or later.
+    std::optional<RequestId> request{};     // For whoever reads it elsewhere, like the next.
+    std::optional<Instant> window_start{};  // Of its reservation.
 };
 
 // A message that waits for the sender.
