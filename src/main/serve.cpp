@@ -1,52 +1,17 @@
 #include "main/serve.hpp"
 
-#include <csignal>
 #include <ostream>
-
-#include <pthread.h>
 
 #include "door/http/openapi.hpp"
 #include "main/daemon.hpp"
 #include "main/parts.hpp"
 #include "main/process_figures.hpp"
+#include "main/signals.hpp"
 
 namespace sluice {
 namespace {
 
 constexpr std::chrono::seconds kDrainPatience{10};
-
-// The signals that the daemon waits for, kept from every thread, so that nothing ever runs inside a handler.
-class Signals {
-public:
-    // REQUIRES: called before any other thread starts, because threads inherit what is blocked.
-    Signals() {
-        ::sigemptyset(&awaited_);
-        for (const int signal : {SIGTERM, SIGINT, SIGHUP}) {
-            ::sigaddset(&awaited_, signal);
-            std::signal(signal, SIG_DFL);
-        }
-        std::signal(SIGPIPE, SIG_IGN);
-        ::pthread_sigmask(SIG_BLOCK, &awaited_, nullptr);
-    }
-
-    int wait() const {
-        int signal = 0;
-        ::sigwait(&awaited_, &signal);
-        return signal;
-    }
-
-    // From now on SIGTERM and SIGINT end the process at once.
-    static void let_through() {
-        sigset_t ending{};
-        ::sigemptyset(&ending);
-        ::sigaddset(&ending, SIGTERM);
-        ::sigaddset(&ending, SIGINT);
-        ::pthread_sigmask(SIG_UNBLOCK, &ending, nullptr);
-    }
-
-private:
-    sigset_t awaited_{};
-};
 
 void run(Daemon& daemon, const Signals& signals) {
     while (signals.wait() == SIGHUP) {
