@@ -66,14 +66,15 @@ private:
     }
 
     void judge(const kafka::Report& report) {
+        const bool refused = report.outcome != kafka::Outcome::Delivered;
         {
             const std::lock_guard lock{mutex_};
-            if (report.reason == complaint_) {
+            if (refused == told_) {
                 return;
             }
-            complaint_ = report.reason;
+            told_ = refused;
         }
-        if (!report.reason.empty()) {
+        if (refused) {
             world_.log.write(LogLevel::Warn, kPublisherComponent,
                              "a message was not published to " + topic_ + ": " + report.reason);
         }
@@ -84,7 +85,7 @@ private:
     const kafka::ClientWorld world_;
     std::mutex mutex_;
     Instant up_since_{};                         // Guarded by mutex_, like the next. Of the link.
-    std::string complaint_;                      // Told last. Empty: the last message was acknowledged.
+    bool told_ = false;                          // That messages are not acknowledged.
     std::unique_ptr<kafka::Producer> producer_;  // Last: it reports to the rest.
 };
 

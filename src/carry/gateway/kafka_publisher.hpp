@@ -29,11 +29,13 @@ public:
 };
 
 // Hands messages over to a topic, as record_of() says, acknowledged by all replicas in sync. It has a
-// producer of its own, so that nothing that others publish delays or harms its messages. NotPublished: the
-// message is certainly not on the topic, nor will it be. That includes all that comes while the topic is not
-// there, or no broker can be reached: these are answered at once, and nothing is kept for later. Why messages
-// are refused for another reason is logged once, until one is acknowledged. The keeper of the topic and the
-// world outlive it. Fails with one sentence.
+// producer of its own, so that nothing that others publish delays or harms its messages.
+//
+// NotPublished: the message is certainly not on the topic, nor will it be. That includes all that comes while
+// the topic is not there, or no broker can be reached: these are answered at once, and nothing is kept for
+// later. Why another message is not acknowledged is logged once, until one is.
+//
+// The keeper of the topic and the world outlive it. Fails with one sentence.
 Result<std::unique_ptr<KafkaPublisher>, std::string> make_kafka_publisher(KafkaPublisherOptions options,
                                                                           kafka::TopicKeeper& keeper,
                                                                           kafka::ClientWorld world);
