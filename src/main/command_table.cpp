@@ -1,5 +1,7 @@
 #include "main/command_table.hpp"
 
+#include <algorithm>
+
 #include "main/command_options.hpp"
 #include "main/dispatch_command_table.hpp"
 #include "main/gateway_commands.hpp"
@@ -60,10 +62,12 @@ Options config_options() {
     return options;
 }
 
-CommandSpec serve_command() {
+// The flags of a role: of all settings that have one, or of those that are named.
+Options setting_options(const std::vector<std::string_view>& keys = {}) {
     Options options;
     for (const SettingSpec& setting : settings_table()) {
-        if (setting.reach == Reach::NoFlag) {
+        const bool wanted = keys.empty() || std::find(keys.begin(), keys.end(), setting.key) != keys.end();
+        if (setting.reach == Reach::NoFlag || !wanted) {
             continue;
         }
         OptionSpec option{setting.flag().substr(2), std::string{setting.value_name},
@@ -82,12 +86,25 @@ CommandSpec serve_command() {
         options.push_back(std::move(option));
     }
     options.push_back({"config", "FILE", "Settings file, usually sluice.yaml"});
+    return options;
+}
+
+CommandSpec serve_command() {
+    Options options = setting_options();
     options.push_back({"print-config", "", "Print the settings in force and exit", kFlag});
     return {"serve",
             "Run the server",
             "sluice serve --listen 127.0.0.1:8080 --data ./data",
             {},
             std::move(options)};
+}
+
+CommandSpec sender_command() {
+    return {"sender",
+            "Send what is on the gateway's topic of Kafka, as one of all who do",
+            "sluice sender --kafka 127.0.0.1:9092",
+            {},
+            setting_options({"kafka", "logLevel", "logFormat"})};
 }
 
 std::vector<CommandSpec> slot_commands() {
@@ -298,7 +315,7 @@ std::vector<CommandSpec> program_commands() {
 }
 
 std::vector<CommandSpec> make_table() {
-    std::vector<CommandSpec> table{serve_command()};
+    std::vector<CommandSpec> table{serve_command(), sender_command()};
     for (auto* part : {&slot_commands, &config_commands, &dispatch_commands, &limit_commands, &plan_commands,
                        &gateway_commands, &operator_commands, &program_commands}) {
         for (CommandSpec& command : part()) {
@@ -330,8 +347,8 @@ const std::vector<CommandFamily>& command_families() {
 }
 
 const std::vector<std::string>& later_commands() {
-    static const std::vector<std::string> kCommands{"feed",    "top",       "worker", "sender",
-                                                    "indexer", "reconcile", "report", "bench send"};
+    static const std::vector<std::string> kCommands{"feed",      "top",    "worker",    "indexer",
+                                                    "reconcile", "report", "bench send"};
     return kCommands;
 }
 

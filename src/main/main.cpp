@@ -8,6 +8,7 @@
 #include "main/client_commands.hpp"
 #include "main/dispatch_commands.hpp"
 #include "main/doctor.hpp"
+#include "main/sender_command.hpp"
 #include "main/serve.hpp"
 #include "main/version.hpp"
 #include "main/wait_command.hpp"
@@ -33,6 +34,9 @@ ExitCode run(const sluice::Invocation& invocation, const sluice::Environment& va
     const std::string& path = invocation.command->path;
     if (path == "serve") {
         return serve(invocation, variables, std::cout, std::cerr);
+    }
+    if (path == "sender") {
+        return run_sender(invocation, variables, std::cerr);
     }
     if (path == "bench slots") {
         return bench_slots(invocation, std::cout, std::cerr);

@@ -55,7 +55,11 @@ struct Settings {
     struct Kafka {
         std::string brokers;  // "host:port,host:port". Empty: none.
         Duration publish_timeout;
+        int replication;  // Of topics that are made here.
     } kafka;
+    struct Gateway {
+        bool sender;  // With Kafka: reads the topic, and sends what comes.
+    } gateway;
     struct Dispatch {
         Duration webhook_timeout;
         std::vector<std::string> allow;         // Networks.

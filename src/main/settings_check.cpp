@@ -164,7 +164,12 @@ public:
     Settings::Kafka kafka() {
         constexpr Duration kTimeoutFewest{100};
         constexpr Duration kTimeoutMost = std::chrono::minutes{5};
-        Settings::Kafka result{text("kafka"), duration("kafka.publishTimeout")};
+        constexpr std::size_t kReplicasMost = 32'767;
+        Settings::Kafka result{
+            .brokers = text("kafka"),
+            .publish_timeout = duration("kafka.publishTimeout"),
+            .replication = static_cast<int>(whole_number("kafka.replication", 1, kReplicasMost)),
+        };
         if (result.publish_timeout < kTimeoutFewest || result.publish_timeout > kTimeoutMost) {
             fail("kafka.publishTimeout", "it lies between 100ms and 5m.");
         }
@@ -176,6 +181,14 @@ public:
                 break;
             }
             at = end + 1;
+        }
+        return result;
+    }
+
+    Settings::Gateway gateway() {
+        const Settings::Gateway result{.sender = yes_or_no("gateway.sender")};
+        if (!result.sender && text("kafka").empty()) {
+            fail("gateway.sender", "without Kafka nobody else could send; give --kafka, or leave it out.");
         }
         return result;
     }
@@ -256,6 +269,7 @@ Result<Settings, std::string> check_settings(const SettingEntries& entries) {
         .redis = {shared.redis, checking.redis_address()},
         .postgres = checking.postgres(shared.postgres.migrate),
         .kafka = checking.kafka(),
+        .gateway = checking.gateway(),
         .dispatch = checking.dispatch(),
     };
     checking.refuse_masks();

@@ -24,8 +24,9 @@ constexpr std::array kTable{
                 "Where limits live: host:port, redis://user:password@host:port, rediss://..., "
                 "redis+sentinel://h1:p,h2:p/master or redis+cluster://h1:p,h2:p",
                 kAll, Support::Built, Secrecy::InUrl},
-    SettingSpec{"kafka", "", "BROKERS",
-                "Brokers of Kafka, for work that goes to topics: host:port,host:port"},
+    SettingSpec{
+        "kafka", "", "BROKERS",
+        "Brokers of Kafka, for messages of the gateway and work that goes to topics: host:port,host:port"},
     SettingSpec{"plans", "", "FILE",
                 "File with the plans of limits, usually plans.yaml; SIGHUP reads it again"},
     SettingSpec{"tokenFile", "", "FILE", "File with the admin token: at least 32 bytes on its first line"},
@@ -95,6 +96,12 @@ constexpr std::array kTable{
     SettingSpec{"postgres.migrateAtStart", "true", "BOOL", "Make or update the schema at start", kNoFlag},
     SettingSpec{"kafka.publishTimeout", "PT5S", "DURATION",
                 "How long Kafka may take to acknowledge a message", kNoFlag},
+    SettingSpec{"kafka.replication", "1", "N",
+                "On how many brokers the gateway's topic stands, if it is made by this server", kNoFlag},
+    SettingSpec{"gateway.sender", "true", "BOOL",
+                "With Kafka: whether this server sends what is on the gateway's topic; false leaves it to "
+                "'sluice sender'",
+                kNoFlag},
     SettingSpec{"dispatch.webhook.timeout", "PT15S", "DURATION", "How long a webhook may take to answer",
                 kNoFlag},
     SettingSpec{"dispatch.webhook.allow",
@@ -134,7 +141,6 @@ constexpr std::array kTable{
     SettingSpec{"grpcListen", "", "", "", kAll, Support::Later},
     SettingSpec{"respListen", "", "", "", kAll, Support::Later},
     SettingSpec{"descriptors", "", "", "", kAll, Support::Later},
-    SettingSpec{"kafka.replication", "", "", "", kNoFlag, Support::Later},
     SettingSpec{"temporal.address", "", "", "", kNoFlag, Support::Later},
     SettingSpec{"temporal.namespace", "", "", "", kNoFlag, Support::Later},
     SettingSpec{"temporal.taskQueue", "", "", "", kNoFlag, Support::Later},

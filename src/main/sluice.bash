@@ -80,7 +80,7 @@ _sluice() {
         esac
     done
     case $command in
-        '') words='serve assign slot quote batch windows config work dead dispatch check key plan send user bench doctor wait completion help version --help --version' ;;
+        '') words='serve sender assign slot quote batch windows config work dead dispatch check key plan send user bench doctor wait completion help version --help --version' ;;
         'slot') words='get cancel move --help' ;;
         'config') words='list get set history --help' ;;
         'work') words='list --help' ;;
@@ -92,6 +92,7 @@ _sluice() {
         'bench') words='slots check --help' ;;
         'completion') words='bash zsh fish --help' ;;
         'serve') words='--listen --data --store --redis --kafka --plans --token-file --tls-cert --tls-key --tls-client-ca --log-level --log-format --config --print-config --help' ;;
+        'sender') words='--kafka --log-level --log-format --config --help' ;;
         'assign') words='--config-name --at --weight --max-delay --target --target-url --target-topic --payload --expires-after --server --ca --client-cert --client-key --output --help' ;;
         'slot get') words='--audit --server --ca --client-cert --client-key --output --help' ;;
         'slot cancel') words='--server --ca --client-cert --client-key --output --help' ;;

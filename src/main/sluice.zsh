@@ -81,7 +81,7 @@ _sluice() {
         esac
     done
     case $command in
-        '') offered='serve assign slot quote batch windows config work dead dispatch check key plan send user bench doctor wait completion help version --help --version' ;;
+        '') offered='serve sender assign slot quote batch windows config work dead dispatch check key plan send user bench doctor wait completion help version --help --version' ;;
         'slot') offered='get cancel move --help' ;;
         'config') offered='list get set history --help' ;;
         'work') offered='list --help' ;;
@@ -93,6 +93,7 @@ _sluice() {
         'bench') offered='slots check --help' ;;
         'completion') offered='bash zsh fish --help' ;;
         'serve') offered='--listen --data --store --redis --kafka --plans --token-file --tls-cert --tls-key --tls-client-ca --log-level --log-format --config --print-config --help' ;;
+        'sender') offered='--kafka --log-level --log-format --config --help' ;;
         'assign') offered='--config-name --at --weight --max-delay --target --target-url --target-topic --payload --expires-after --server --ca --client-cert --client-key --output --help' ;;
         'slot get') offered='--audit --server --ca --client-cert --client-key --output --help' ;;
         'slot cancel') offered='--server --ca --client-cert --client-key --output --help' ;;

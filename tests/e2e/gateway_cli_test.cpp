@@ -53,10 +53,10 @@ TEST(GatewayCli, TellsProgramsInJson) {
     EXPECT_EQ(run({"send", "x", "x"}).ending.code, 2);
 }
 
-TEST(GatewayCli, SaysAtTheStartWhatTheGatewayDoesNotUse) {
+TEST(GatewayCli, SaysAtTheStartThatItGoesOverKafka) {
     CliServer server{{"--store", "memory", "--kafka", "127.0.0.1:1"}};
 
-    EXPECT_THAT(server.process().errors(), HasSubstr(", gateway on without Kafka\n"));
+    EXPECT_THAT(server.process().errors(), HasSubstr(", gateway over Kafka\n"));
 }
 
 // What was counted and sent before is so after it.

@@ -5,6 +5,8 @@
 #include <gmock/gmock.h>
 
 #include "support/cli_process.hpp"
+#include "support/gateway_topic.hpp"
+#include "support/kafka_fixture.hpp"
 #include "support/postgres_fixture.hpp"
 #include "support/raw_http.hpp"
 
@@ -90,6 +92,34 @@ TEST_F(SharedGateway, SendsWhatAKilledNodeHasAccepted) {
     CliServer second{{"--store", dsn()}};
 
     EXPECT_TRUE(second.process().wait_for_error_text("SMS Sent: 101: left behind"));
+}
+
+// Counted in one place, and sent once by whichever server reads that part of the topic.
+TEST_F(SharedGateway, CountsOnPostgresWhatItSendsOverKafka) {
+    SLUICE_NEEDS_KAFKA();
+    const Words words{"--store", dsn(), "--kafka", kafka_address()};
+    CliServer first{words};
+    CliServer second{words};
+    ASSERT_EQ(set_limit(first, 3), 200);
+    const std::string run = fresh_topic("run");
+
+    // Refused, and given back, until the topic is known.
+    EXPECT_TRUE(comes_true([&] { return send(first, run + " one").status == 200; }));
+    EXPECT_TRUE(comes_true([&] { return send(second, run + " two").status == 200; }));
+    const std::string named = R"({"userId":101,"requestId":"r-1","message":")" + run + R"( three"})";
+    const auto sent = call(first.port(), "POST", "/api/send", named);
+    const auto again = call(second.port(), "POST", "/api/send", named);
+
+    EXPECT_EQ(sent.status, 200);
+    EXPECT_EQ(again.status, 200);
+    EXPECT_EQ(again.header("Message-Id"), sent.header("Message-Id"));
+    EXPECT_EQ(send(second, run + " four").status, 429);
+    EXPECT_EQ(ask(*connect(), "select count(*) from sluice.gateway_outbox"), "0");
+    const auto lines = [&] { return first.process().errors() + second.process().errors(); };
+    for (const std::string text : {" one", " two", " three"}) {
+        EXPECT_TRUE(comes_true([&] { return times(lines(), "SMS Sent: 101: " + run + text) == 1; })) << text;
+    }
+    EXPECT_EQ(times(lines(), "SMS Sent: 101: " + run), 3U) << lines();
 }
 
 TEST_F(SharedGateway, TellsThatPostgresIsDownAndGoesOnByItself) {

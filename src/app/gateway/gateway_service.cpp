@@ -95,7 +95,8 @@ void GatewayService::go_on(const ErrandRef& errand, Result<ReserveReply, Refusal
 
 void GatewayService::publish(const ErrandRef& errand, const Reserved& reserved) {
     const MessageDraft& draft = errand->message;
-    OutgoingMessage message{*reserved.id, draft.user, draft.text, draft.to, draft.from, reserved.expires};
+    OutgoingMessage message{*reserved.id, draft.user,       draft.text,    draft.to,
+                            draft.from,   reserved.expires, draft.request, reserved.window_start};
     MessageSettlement settlement{*reserved.id, draft.user, reserved.window_start, Published::Unknown};
     auto done = [this, errand, settlement](Published outcome) mutable {
         settlement.outcome = outcome;

@@ -179,7 +179,7 @@ TEST(Settings, RefuseWhatThisVersionCannotDo) {
             EXPECT_EQ(error_of({{spec.flag().substr(2), "x"}}), spec.flag() + " " + sentence);
         }
     }
-    EXPECT_EQ(later, 10);
+    EXPECT_EQ(later, 9);
 }
 
 TEST(Settings, TakeACertificateWithItsKeyAndNothingLess) {
@@ -229,6 +229,22 @@ TEST(Settings, TakeTheBrokersOfKafka) {
     }
     EXPECT_EQ(error_of({}, {{"SLUICE_KAFKA_PUBLISH_TIMEOUT", "6m"}}),
               "SLUICE_KAFKA_PUBLISH_TIMEOUT: it lies between 100ms and 5m.");
+}
+
+TEST(Settings, LeaveSendingToOthersOnlyWithKafka) {
+    const auto here = load_settings({{"kafka", "a:1"}}, {});
+    const auto elsewhere = load_settings(
+        {{"kafka", "a:1"}}, {{"SLUICE_GATEWAY_SENDER", "false"}, {"SLUICE_KAFKA_REPLICATION", "3"}});
+
+    ASSERT_TRUE(here);
+    EXPECT_TRUE(here->settings.gateway.sender);
+    EXPECT_EQ(here->settings.kafka.replication, 1);
+    ASSERT_TRUE(elsewhere) << elsewhere.error();
+    EXPECT_FALSE(elsewhere->settings.gateway.sender);
+    EXPECT_EQ(elsewhere->settings.kafka.replication, 3);
+    EXPECT_EQ(error_of({}, {{"SLUICE_GATEWAY_SENDER", "false"}}),
+              "SLUICE_GATEWAY_SENDER: without Kafka nobody else could send; give --kafka, or leave it out.");
+    EXPECT_THAT(error_of({}, {{"SLUICE_KAFKA_REPLICATION", "0"}}), HasSubstr("SLUICE_KAFKA_REPLICATION: "));
 }
 
 TEST(Settings, TakeTheAddressOfAPostgresServer) {
@@ -371,6 +387,8 @@ TEST(PrintedSettings, ReadBackAsTheyAreWhateverIsSet) {
         {"SLUICE_POSTGRES_MIGRATE_AT_START", "false"},
         {"SLUICE_KAFKA", "a:7,[::1]:8"},
         {"SLUICE_KAFKA_PUBLISH_TIMEOUT", "7s"},
+        {"SLUICE_KAFKA_REPLICATION", "7"},
+        {"SLUICE_GATEWAY_SENDER", "false"},
         {"SLUICE_DISPATCH_WEBHOOK_TIMEOUT", "7s"},
         {"SLUICE_DISPATCH_WEBHOOK_ALLOW", "10.0.0.0/8,192.168.0.0/16"},
         {"SLUICE_DISPATCH_WEBHOOK_SECRET_FILES", R"(["a b","c,d"])"},
