@@ -6,7 +6,7 @@
 #include "support/cli_process.hpp"
 #include "support/gateway_topic.hpp"
 #include "support/kafka_fixture.hpp"
-#include "support/kafka_probe.hpp"
+#include "support/raw_http.hpp"
 
 namespace sluice::test {
 namespace {
@@ -22,13 +22,13 @@ protected:
         publisher_ = std::make_unique<PublisherProbe>(kafka_address(), topic_, Duration{300'000});
         sender_ = std::make_unique<SenderProbe>(kafka_address(), topic_);
         ASSERT_TRUE(comes_true([&] { return publisher_->publisher().available(); }));
-        ASSERT_TRUE(acknowledged_at_last(-1));
+        ASSERT_TRUE(acknowledged_at_last());
         ASSERT_TRUE(comes_true([&] { return sender_->counts().sent >= 1; }));
     }
 
-    bool acknowledged_at_last(int number) {
+    bool acknowledged_at_last() {
         return comes_true(
-            [&] { return publisher_->outcome_of(numbered_message(number)) == Published::Acknowledged; });
+            [&] { return publisher_->outcome_of(numbered_message(next_++)) == Published::Acknowledged; });
     }
 
     // What was said is true, and what is on the topic is sent.
@@ -55,14 +55,16 @@ protected:
     KafkaServer server_;
     std::unique_ptr<PublisherProbe> publisher_;
     std::unique_ptr<SenderProbe> sender_;
+    int next_ = 10'000;  // Of messages that are published until one is acknowledged.
 };
 
 TEST_F(GatewayKafkaFault, AnswersInTimeAndTruthfullyWhenTheBrokerFreezes) {
+    const std::size_t before = publisher_->outcomes().size();
     server_.freeze();
     for (int number = 0; number < 50; ++number) {
         publisher_->publish(numbered_message(number));
     }
-    ASSERT_TRUE(comes_true([&] { return publisher_->outcomes().size() == 51; }));
+    ASSERT_TRUE(comes_true([&] { return publisher_->outcomes().size() == before + 50; }));
     EXPECT_LT(publisher_->slowest(), 8s);
     ASSERT_TRUE(comes_true([&] { return !publisher_->publisher().available(); }));
 
@@ -72,7 +74,7 @@ TEST_F(GatewayKafkaFault, AnswersInTimeAndTruthfullyWhenTheBrokerFreezes) {
     EXPECT_LT(std::chrono::steady_clock::now() - start, 1s);
 
     server_.thaw();
-    EXPECT_TRUE(acknowledged_at_last(101));
+    EXPECT_TRUE(acknowledged_at_last());
     expect_truth();
     EXPECT_EQ(publisher_->log().count_starting("WARN Kafka - Kafka at " + kafka_address() +
                                                ", for the gateway, is down: "),
@@ -80,23 +82,84 @@ TEST_F(GatewayKafkaFault, AnswersInTimeAndTruthfullyWhenTheBrokerFreezes) {
 }
 
 TEST_F(GatewayKafkaFault, LosesNothingThatWasAcknowledgedWhenTheBrokerIsKilledUnderLoad) {
+    const std::size_t before = publisher_->outcomes().size();
     for (int number = 0; number < 2'000; ++number) {
         publisher_->publish(numbered_message(number));
         if (number == 1'000) {
             server_.kill();
         }
     }
-    ASSERT_TRUE(comes_true([&] { return publisher_->outcomes().size() == 2'001; }));
+    ASSERT_TRUE(comes_true([&] { return publisher_->outcomes().size() == before + 2'000; }));
     EXPECT_LT(publisher_->slowest(), 8s);
     EXPECT_FALSE(publisher_->publisher().available());
 
     server_.revive();
 
-    EXPECT_TRUE(acknowledged_at_last(2'001));
+    EXPECT_TRUE(acknowledged_at_last());
     expect_truth();
     EXPECT_EQ(sender_->log().count_starting("WARN Kafka - Kafka at " + kafka_address() +
                                             ", for the sender, is down: "),
               1);
+}
+
+// The whole server.
+class GatewayServer : public testing::Test {
+protected:
+    void SetUp() override { SLUICE_NEEDS_KAFKA(); }
+    static std::string count_of_user(const CliServer& server) {
+        const auto body = call(server.port(), "GET", "/api/config/101").body;
+        const std::string name = R"("currentCount":)";
+        const auto begin = body.find(name) + name.size();
+        return body.substr(begin, body.find(',', begin) - begin);
+    }
+    static HttpAnswer send(const CliServer& server, const std::string& text) {
+        return call(server.port(), "POST", "/api/send", R"({"userId":101,"message":")" + text + R"("})");
+    }
+    KafkaServer kafka_;
+};
+
+TEST_F(GatewayServer, SendsOverKafkaAndAnswersKafkaDownInTimeWhileItIsAway) {
+    CliServer server{{"--store", "memory", "--kafka", kafka_address()}};
+    ASSERT_EQ(
+        call(server.port(), "POST", "/api/config", R"({"userId":101,"rateLimit":100,"timeWindow":5})").status,
+        200);
+    const std::string text = fresh_topic("Hello World");
+    ASSERT_TRUE(comes_true([&] { return send(server, text).status == 200; }));
+    EXPECT_TRUE(server.process().wait_for_error_text("SMS Sent: 101: " + text));
+
+    kafka_.freeze();
+    const auto start = std::chrono::steady_clock::now();
+    const auto lost = send(server, "lost");
+    EXPECT_LT(std::chrono::steady_clock::now() - start, 10s);
+    EXPECT_EQ(lost.status, 503);
+    EXPECT_EQ(lost.body, "Kafka Down : Service Unavailable");
+    EXPECT_TRUE(comes_true([&] {
+        return call(server.port(), "GET", "/readyz").body.find("kafka_unavailable") != std::string::npos;
+    }));
+    const auto counted = count_of_user(server);
+    EXPECT_EQ(send(server, "refused").body, "Kafka Down : Service Unavailable");
+    // It was certainly not published, so its place was given back.
+    EXPECT_EQ(count_of_user(server), counted);
+
+    kafka_.thaw();
+    const std::string again = fresh_topic("again");
+    EXPECT_TRUE(comes_true([&] { return send(server, again).status == 200; }));
+    EXPECT_TRUE(server.process().wait_for_error_text("SMS Sent: 101: " + again));
+    EXPECT_THAT(server.process().errors(), testing::Not(HasSubstr("refused")));
+    server.process().signal(SIGTERM);
+    EXPECT_EQ(server.process().wait().code, 0);
+}
+
+TEST_F(GatewayServer, StartsWithoutKafkaAndRefusesAtOnce) {
+    const CliServer server{{"--store", "memory", "--kafka", "127.0.0.1:1"}};
+    ASSERT_EQ(
+        call(server.port(), "POST", "/api/config", R"({"userId":101,"rateLimit":1,"timeWindow":5})").status,
+        200);
+
+    EXPECT_EQ(send(server, "one").body, "Kafka Down : Service Unavailable");
+    EXPECT_EQ(send(server, "two").body, "Kafka Down : Service Unavailable");
+
+    EXPECT_EQ(count_of_user(server), "0");
 }
 
 // The whole command, on the topic that it has.

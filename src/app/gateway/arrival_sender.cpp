@@ -15,10 +15,7 @@ ArrivalSender::ArrivalSender(ArrivalSenderOptions options, World world)
       world_{world},
       sent_ids_{options.ids_max},
       backoff_{kTryPauses, options.seed},
-      loop_{world.runtime, Repeating::Pause{0}, [this](const std::stop_token& stop) { return run(stop); }} {
-    world_.arrivals.listen([this] { loop_.nudge(); });
-    loop_.nudge();  // Something may have come before anybody listened, and after the first look.
-}
+      loop_{world.runtime, Repeating::Pause{0}, [this](const std::stop_token& stop) { return run(stop); }} {}
 
 void ArrivalSender::stop() {
     loop_.stop();
@@ -26,6 +23,10 @@ void ArrivalSender::stop() {
 }
 
 Repeating::Pause ArrivalSender::run(const std::stop_token& stop) {
+    if (!listening_) {  // Here, because arrivals are for one thread at a time.
+        listening_ = true;
+        world_.arrivals.listen([this] { loop_.nudge(); });
+    }
     while (!stop.stop_requested()) {
         if (settled_ == taken_.size()) {
             settled_ = 0;

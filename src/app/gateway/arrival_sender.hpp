@@ -60,8 +60,9 @@ private:
 
     const ArrivalSenderOptions options_;
     const World world_;
-    std::vector<Arrival> taken_;  // The job's, like the next four.
-    std::size_t settled_ = 0;     // How many of them are settled, from the first on.
+    bool listening_ = false;  // The job's, like the next five.
+    std::vector<Arrival> taken_;
+    std::size_t settled_ = 0;  // How many of them are settled, from the first on.
     RecentIds sent_ids_;
     Backoff backoff_;
     bool in_trouble_ = false;
