@@ -1,5 +1,7 @@
 #include "stream/kafka/consumer.hpp"
 
+#include <chrono>
+
 #include "stream/kafka/client_internal.hpp"
 #include "stream/kafka/link_watch.hpp"
 #include "stream/kafka/topic_name.hpp"
@@ -212,10 +214,33 @@ private:
             return;
         }
         set_listener({});
-        // Otherwise the others wait for its partitions until the session is over.
-        ::rd_kafka_consumer_close(client_.get());
+        const bool closed = close();  // Otherwise the others wait until the session is over.
         queue_.reset();
-        client_.reset();
+        if (closed) {
+            client_.reset();
+        } else {
+            // librdkafka 2.0 may wait for a broker that is gone without end, in its destructor too. What is
+            // left of the client calls nobody, and ends with the process.
+            static_cast<void>(client_.release());
+        }
+    }
+
+    // False: it takes too long.
+    bool close() {
+        const Owned<rd_kafka_queue_t> events{::rd_kafka_queue_new(client_.get())};
+        const Owned<rd_kafka_error_t> refused{::rd_kafka_consumer_close_queue(client_.get(), events.get())};
+        const auto deadline = std::chrono::steady_clock::now() + kSessionTimeout + kSessionTimeout / 2;
+        while (::rd_kafka_consumer_closed(client_.get()) == 0) {
+            if (std::chrono::steady_clock::now() > deadline) {
+                return false;
+            }
+            constexpr int kLookMs = 50;
+            const Owned<rd_kafka_event_t> event{::rd_kafka_queue_poll(events.get(), kLookMs)};
+            if (event != nullptr && ::rd_kafka_event_type(event.get()) == RD_KAFKA_EVENT_REBALANCE) {
+                rebalance(event.get());
+            }
+        }
+        return true;
     }
 
     const ConsumerOptions options_;
