@@ -105,8 +105,7 @@ Result<std::unique_ptr<Part>, std::string> open_gateway_part(const PartWorld& wo
     if (!kafka) {
         return Unexpected{kafka.error()};
     }
-    return std::unique_ptr<Part>{
-        std::make_unique<GatewayPart>(world, *std::move(chosen), *std::move(kafka))};
+    return std::unique_ptr<Part>{std::make_unique<GatewayPart>(world, *std::move(chosen), *std::move(kafka))};
 }
 
 }  // namespace sluice

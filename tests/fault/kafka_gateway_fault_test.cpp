@@ -167,7 +167,7 @@ class SenderCommand : public testing::Test {
 protected:
     void SetUp() override { SLUICE_NEEDS_KAFKA(); }
     static std::string put(int count) {
-        const std::string run = fresh_topic("run");
+        std::string run = fresh_topic("run");
         PublisherProbe probe{kafka_address(), "sms-outbound", Duration{5'000}};
         EXPECT_TRUE(comes_true([&] { return probe.publisher().available(); }));
         for (int number = 0; number < count; ++number) {

@@ -50,7 +50,7 @@ protected:
     }
 
     const std::unique_ptr<Runtime> runtime_ = make_machine_runtime();
-    const SystemClock clock_;
+    const SystemClock clock_{};
     RecordingLog log_;
     MockKafka mock_;
     std::unique_ptr<kafka::TopicKeeper> keeper_;
