@@ -7,9 +7,9 @@
 #include <vector>
 
 #include "app/limits/limit_store.hpp"
+#include "store/postgres/client/key_turns.hpp"
 #include "store/postgres/client/parameters.hpp"
 #include "store/postgres/client/rows.hpp"
-#include "store/postgres/client/key_turns.hpp"
 
 namespace sluice::postgres {
 
