@@ -186,7 +186,7 @@ TEST_P(WorkSlots, AreWithdrawnWithTheirSlotUnlessTheyAreOnTheirWay) {
         EXPECT_EQ(row("select concat_ws(' ', line_no, action_cd, by_tx, sluice.to_ms(at_ts)) from"
                       " sluice.dispatch_audit where event_id = '" +
                       std::string{state} + "'"),
-                  "8 5 10.0.0.1 ops " + std::to_string(one.clock.now().time_since_epoch().count()));
+                  "7 5 10.0.0.1 ops " + std::to_string(one.clock.now().time_since_epoch().count()));
         EXPECT_EQ(one->find(event(state))->slot.work, WorkMark::Closed);
         EXPECT_TRUE(must(one.run(CancelSlot{event(state)})).repeated);
     }
