@@ -190,7 +190,12 @@ TEST_P(DispatcherNodes, HoldARateThatIsGivenWhileOthersHaveCallsUnderWay) {
     EXPECT_EQ(nodes.store().in_state(WorkState::Sent), 218U);
 }
 
-INSTANTIATE_TEST_SUITE_P(Seeds, DispatcherNodes, testing::Range<std::uint64_t>(1, 13));
+#if defined(__SANITIZE_ADDRESS__)
+constexpr std::uint64_t kSeeds = 3;  // There a run takes tens of seconds.
+#else
+constexpr std::uint64_t kSeeds = 12;
+#endif
+INSTANTIATE_TEST_SUITE_P(Seeds, DispatcherNodes, testing::Range<std::uint64_t>(1, kSeeds + 1));
 
 std::unique_ptr<DispatchNodes> brief_world(std::optional<std::size_t> failing_call, Fails how) {
     auto nodes = std::make_unique<DispatchNodes>(DispatchNodes::Setting{.seed = 5});
