@@ -3,6 +3,7 @@
 import itertools
 import json
 import re
+import unicodedata
 from datetime import datetime, timedelta, timezone
 from decimal import Decimal
 
@@ -131,6 +132,14 @@ def fields(value, name):
             yield from fields(member, name)
 
 
+def is_no_gate(gate):
+    """Whether a text that may be a gate by its length is none: what may follow depends on how it begins."""
+    if gate.startswith("host:"):
+        return re.fullmatch(r"[A-Za-z0-9._:\[\]-]{1,255}", gate[5:]) is None
+    name = gate.removeprefix("pool:")
+    return not 1 <= len(name.encode(errors="replace")) <= 128 or any(unicodedata.category(c) == "Cc" for c in name)
+
+
 def is_beyond_the_schema(case, code):
     """Whether this is a reason that no schema can tell: the time of day, a config, several fields together."""
     body = case.body if isinstance(case.body, dict) else {}
@@ -152,6 +161,8 @@ def is_beyond_the_schema(case, code):
     if code in ("invalid_target", "credentials_in_url", "forbidden_address", "target_not_configured"):
         # What a URL may name, which carriers there are, and that a payload wants a target.
         return any(field in str(body) for field in ("target", "payload", "expiresAfter"))
+    if code == "invalid_gate":
+        return is_no_gate(str(body.get("gate", "")))
     if code == "invalid_rate_holds":
         return "maxPerSecond" not in body
     if code == "invalid_spread":
