@@ -124,12 +124,13 @@ TEST_P(WorkStoreContract, ClaimsEachWorkOnceWhoeverTakes) {
     std::mutex mutex;
     std::set<std::string> claimed;
     std::size_t doubled = 0;
+    WorkStore& store = works();  // Here, by one thread: it may set the store's clock.
     {
         std::vector<std::jthread> threads;
         for (int i = 0; i < 4; ++i) {
             threads.emplace_back([&] {
                 for (int round = 0; round < 20; ++round) {
-                    const auto taken = works().take(kDue, 7, [](const DueWork& due) -> WorkVerdict {
+                    const auto taken = store.take(kDue, 7, [](const DueWork& due) -> WorkVerdict {
                         if (due.sends.sent >= due.sends.cap) {
                             return LeaveIt{};
                         }
