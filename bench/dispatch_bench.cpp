@@ -235,8 +235,9 @@ public:
     }
 
     Dispatcher start() {
-        return Dispatcher{{.node = "bench", .seed = 1},
-                          {*store_->work(), clock_, carriers_, counting_, around_.log, *around_.runtime}};
+        return Dispatcher{
+            {.node = "bench", .seed = 1},
+            {*store_->work(), around_.clock, carriers_, counting_, around_.log, *around_.runtime}};
     }
 
     Counting& counting() { return counting_; }
