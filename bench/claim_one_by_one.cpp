@@ -142,6 +142,7 @@ void run(const std::string& dsn, std::uint16_t port, const std::string& calls, s
     session.script("vacuum analyze one_by_one");
     std::atomic<std::size_t> done{0};
     std::vector<std::unique_ptr<Worker>> workers;
+    workers.reserve(count);
     for (std::size_t i = 0; i < count; ++i) {
         workers.push_back(std::make_unique<Worker>(dsn, port, done));
     }
@@ -149,6 +150,7 @@ void run(const std::string& dsn, std::uint16_t port, const std::string& calls, s
     const auto start = std::chrono::steady_clock::now();
     {
         std::vector<std::jthread> threads;
+        threads.reserve(count);
         for (const auto& worker : workers) {
             threads.emplace_back([&worker] { worker->run(); });
         }
